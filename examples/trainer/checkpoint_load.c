@@ -85,15 +85,14 @@ static void close_source(source *s)
 static const char *take_config(const checkpoint_head *h,
                                struct trainer_config *config)
 {
-    static struct config_source from;
     const char *yaml = (const char *)(h + 1) + h->feed_bytes;
 
-    config_defaults(config, &from);
-    return config_read_text(config, &from, "its configuration", "", yaml,
+    config_defaults(config);
+    return config_read_text(config, "its configuration", "", yaml,
                             h->config_bytes) &&
-                   config_check(config, &from, 0)
+                   config_check(config, 0)
                ? ""
-               : complain("%s", from.error);
+               : complain("%s", config->error);
 }
 
 const char *checkpoint_config(const char *path, struct trainer_config *config)

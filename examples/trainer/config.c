@@ -18,8 +18,7 @@ enum { SIZE = 131072 };
 
 /* One text: the file or an argument. */
 struct reader {
-    struct trainer_config config;   /* as both will be if the text is good */
-    struct config_source source;
+    struct trainer_config *config;
     const char *text;
     size_t size;
     bool argument;
@@ -31,24 +30,24 @@ struct reader {
 
 /* ---- Errors ---- */
 
-bool config_fail(struct config_source *source, int32_t line, const char *path,
+bool config_fail(struct trainer_config *config, int32_t line, const char *path,
                  const char *format, ...)
 {
-    const bool file = line >= 0 && source->file[0] != 0;
+    const bool file = line >= 0 && config->file[0] != 0;
     char number[32] = "", *c;
     va_list list;
     int used;
 
     if (file && line > 0)
         snprintf(number, sizeof number, ":%" PRId32, line);
-    used = snprintf(source->error, sizeof source->error, "%.511s%s: %.255s%s",
-                    file ? source->file : "command line", number, path,
+    used = snprintf(config->error, sizeof config->error, "%.511s%s: %.255s%s",
+                    file ? config->file : "command line", number, path,
                     path[0] != 0 ? ": " : "");
     va_start(list, format);
-    vsnprintf(source->error + used, sizeof source->error - (size_t)used, format,
+    vsnprintf(config->error + used, sizeof config->error - (size_t)used, format,
               list);
     va_end(list);
-    for (c = source->error; *c; c++) /* names may have terminal commands */
+    for (c = config->error; *c; c++) /* names may have terminal commands */
         if (*c < ' ' || *c > '~')
             *c = '?';
     return false;
@@ -60,7 +59,7 @@ static int32_t line_of(const struct reader *r)
     return r->argument ? -1 : (int32_t)r->event.start_mark.line + 1;
 }
 
-#define FAIL(path, ...) config_fail(&r->source, line_of(r), path, __VA_ARGS__)
+#define FAIL(path, ...) config_fail(r->config, line_of(r), path, __VA_ARGS__)
 
 /* ---- Events ---- */
 
@@ -116,7 +115,7 @@ static uint32_t key_of(struct reader *r, const char *path)
     key = config_key_number(path);
     if (strncmp(path, BASE, sizeof BASE - 1) != 0)
         return key;
-    r->source.nested = true;
+    r->config->nested = true;
     if (key != CONFIG_KEYS)
         return key;
     snprintf(whole, sizeof whole, "OPTIMIZER.%s", path + sizeof BASE - 1);
@@ -167,7 +166,7 @@ static bool read_scalar(struct reader *r, uint32_t key, const char *path,
     if (r->event.type != YAML_SCALAR_EVENT)
         return FAIL(path, "must be %s", row->allowed);
     return config_take_scalar(row, text, plain,
-                              (char *)&r->config + row->offset, item) ||
+                              (char *)r->config + row->offset, item) ||
            FAIL(path, "must be %s, not %s'%.40s'", row->allowed,
                 plain ? "" : "the text ", text);
 }
@@ -175,7 +174,7 @@ static bool read_scalar(struct reader *r, uint32_t key, const char *path,
 static bool read_list(struct reader *r, uint32_t key, const char *path)
 {
     const struct config_key *row = &config_table[key];
-    uint64_t *count = (void *)((char *)&r->config + row->offset), i;
+    uint64_t *count = (void *)((char *)r->config + row->offset), i;
 
     if (r->event.type != YAML_SEQUENCE_START_EVENT)
         return FAIL(path, "must be a list, such as [a, b]");
@@ -206,9 +205,9 @@ static bool read_value(struct reader *r, const char *path)
         return FAIL(path, UNKNOWN);
     if (r->given[key])
         return FAIL(path, "duplicate key, first given in line %d",
-                    abs(r->source.lines[key]));
+                    abs(r->config->lines[key]));
     r->given[key] = true;
-    r->source.lines[key] = line_of(r);
+    r->config->lines[key] = line_of(r);
     return config_table[key].kind < IS_reals ? read_scalar(r, key, path, 0)
                                              : read_list(r, key, path);
 }
@@ -226,39 +225,28 @@ static bool read_stream(struct reader *r, const char *path)
            next_event(r, path);
 }
 
-bool config_read_text(struct trainer_config *config,
-                      struct config_source *source, const char *name,
+bool config_read_text(struct trainer_config *config, const char *name,
                       const char *path, const char *text, size_t size)
 {
-    struct reader reader = {.config = *config, .source = *source, .text = text,
-                            .size = size, .argument = name == NULL};
+    struct reader reader = {.config = config, .text = text, .size = size,
+                            .argument = name == NULL};
     struct reader *r = &reader;
-    bool good = false;
+    bool good;
 
     if (name)
-        snprintf(r->source.file, sizeof r->source.file, "%s", name);
-    if (size > SIZE) {
-        FAIL(path, "longer than 131,072 bytes");
-    } else if (!yaml_parser_initialize(&r->parser)) {
-        FAIL(path, "out of memory");
-    } else {
-        yaml_parser_set_input_string(&r->parser, (const unsigned char *)text,
-                                     size);
-        good = read_stream(r, path);
-        yaml_event_delete(&r->event);
-        yaml_parser_delete(&r->parser);
-    }
-    if (good) {
-        *config = r->config;
-        *source = r->source;
-    } else {
-        memcpy(source->error, r->source.error, sizeof source->error);
-    }
+        snprintf(config->file, sizeof config->file, "%s", name);
+    if (size > SIZE)
+        return FAIL(path, "longer than 131,072 bytes");
+    if (!yaml_parser_initialize(&r->parser))
+        return FAIL(path, "out of memory");
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)text, size);
+    good = read_stream(r, path);
+    yaml_event_delete(&r->event);
+    yaml_parser_delete(&r->parser);
     return good;
 }
 
-bool config_read(struct trainer_config *config, struct config_source *source,
-                 const char *file)
+bool config_read(struct trainer_config *config, const char *file)
 {
     static char text[SIZE + 1];
     FILE *from = fopen(file, "rb");
@@ -266,28 +254,26 @@ bool config_read(struct trainer_config *config, struct config_source *source,
     const bool good = from && !ferror(from);
 
     if (!good)
-        snprintf(source->error, sizeof source->error, "%s: cannot read: %s",
+        snprintf(config->error, sizeof config->error, "%s: cannot read: %s",
                  file, strerror(errno));
     if (from)
         fclose(from);
-    return good && config_read_text(config, source, file, "", text, size);
+    return good && config_read_text(config, file, "", text, size);
 }
 
-bool config_override(struct trainer_config *config,
-                     struct config_source *source, const char *argument)
+bool config_override(struct trainer_config *config, const char *argument)
 {
     const size_t length = strcspn(argument, "=");
     char path[CONFIG_PATH];
 
     if (length == 0 || argument[length] == 0)
-        return config_fail(source, -1, "",
+        return config_fail(config, -1, "",
                            "an override has the form PATH=VALUE");
     snprintf(path, sizeof path, "%.*s", (int)length, argument);
     /* A comment would silently cut the value off: DIR would be another. */
     if (strchr(argument, '#'))
-        return config_fail(source, -1, path, "a # may begin a comment; write "
+        return config_fail(config, -1, path, "a # may begin a comment; write "
                            "the value in the file");
     argument += length + 1;
-    return config_read_text(config, source, NULL, path, argument,
-                            strlen(argument));
+    return config_read_text(config, NULL, path, argument, strlen(argument));
 }

@@ -2,12 +2,11 @@
    file and from arguments of the form OPTIMIZER.use_larc=True.
 
        struct trainer_config config;
-       struct config_source source;
-       config_defaults(&config, &source);
-       if (!config_read(&config, &source, "larc.yaml") ||
-           !config_override(&config, &source, "SEED_VALUE=7") ||
-           !config_check(&config, &source, processes)) {
-           fprintf(stderr, "%s\n", source.error);   (and exit with 2)
+       config_defaults(&config);
+       if (!config_read(&config, "larc.yaml") ||
+           !config_override(&config, "SEED_VALUE=7") ||
+           !config_check(&config, processes)) {
+           fprintf(stderr, "%s\n", config.error);   (and exit with 2)
        }
 
    config_keys.h has all keys with defaults, ranges and meanings; --keys prints
@@ -66,19 +65,6 @@ struct config_curve {
     config_reals values, milestones;
 };
 
-#define KEY(kind, field, ...) config_##kind field;
-#define CURVE(...)
-struct trainer_config {
-#include "config_keys.h"
-    struct config_curve curve[1 + CONFIG_SCHEDULES]; /* first the schedule */
-
-    /* What follows from several keys, after config_check. */
-    int64_t world_size, global_batch; /* of the run, not of the moment */
-    int64_t splits;                   /* 1: nothing is computed again */
-    int zero_stage;                   /* 0, 1 or 2 */
-    bool half;                        /* O1 */
-};
-
 /* The number of each key: CONFIG_momentum, ... Keys of a curve are in the order
    of their struct. */
 enum { CURVE_NAME, CURVE_VALUES = 4, CURVE_MILESTONES, CURVE_KEYS };
@@ -90,31 +76,38 @@ enum {
     CONFIG_KEYS
 };
 
-/* Where each key was given, for errors, and the last error:
-   FILE:LINE: KEY: SENTENCE. Private to config*.c except for error. */
-struct config_source {
+#define KEY(kind, field, ...) config_##kind field;
+#define CURVE(...)
+struct trainer_config {
+#include "config_keys.h"
+    struct config_curve curve[1 + CONFIG_SCHEDULES]; /* first the schedule */
+
+    /* What follows from several keys, after config_check. */
+    int64_t world_size, global_batch; /* of the run, not of the moment */
+    int64_t splits;                   /* 1: nothing is computed again */
+    int zero_stage;                   /* 0, 1 or 2 */
+    bool half;                        /* O1 */
+
+    /* Where the keys were given, for errors, and the last of these:
+       FILE:LINE: KEY: SENTENCE. */
     config_text file;
     int32_t lines[CONFIG_KEYS]; /* of the file; -1: an argument; 0: not given */
     bool nested;                /* something is below base_optimizer */
     char error[CONFIG_ERROR];
 };
 
-void config_defaults(struct trainer_config *config,
-                     struct config_source *source);
+void config_defaults(struct trainer_config *config);
 
-/* These return whether they succeeded; if not, source->error is set and nothing
-   else has changed. Read at most one file, before all arguments; call
-   config_check after them, as it also sets fields that depend on others.
-   processes: their current number, or 0 if it is not known. */
-bool config_read(struct trainer_config *config, struct config_source *source,
-                 const char *file);
-bool config_read_text(struct trainer_config *config,
-                      struct config_source *source, const char *name,
+/* These return whether they succeeded; after an error, config->error, the rest
+   is of no use. Read at most one file, before all arguments; call config_check
+   after them, as it also sets fields that depend on others. name: that of the
+   text, or NULL for an argument's value; path: of its root. processes: their
+   current number, or 0 if it is not known. */
+bool config_read(struct trainer_config *config, const char *file);
+bool config_read_text(struct trainer_config *config, const char *name,
                       const char *path, const char *text, size_t size);
-bool config_override(struct trainer_config *config,
-                     struct config_source *source, const char *argument);
-bool config_check(struct trainer_config *config, struct config_source *source,
-                  int64_t processes);
+bool config_override(struct trainer_config *config, const char *argument);
+bool config_check(struct trainer_config *config, int64_t processes);
 
 /* Prints YAML that config_read reads back to the same, a line for each key but
    those that the kind of schedule does not use; or the value of one key; or
@@ -170,7 +163,7 @@ bool config_take_scalar(const struct config_key *key, const char *text,
 void config_reset(struct trainer_config *config, uint32_t key);
 
 /* Sets the error. line: as in lines. Returns false. */
-bool config_fail(struct config_source *source, int32_t line, const char *path,
+bool config_fail(struct trainer_config *config, int32_t line, const char *path,
                  const char *format, ...);
 
 #endif

@@ -42,21 +42,15 @@ static uint64_t value_at(const struct config_curve *curve, int64_t num_epochs,
     return i;
 }
 
-/* The rate that auto_lr_scaling asks for. */
-static double scaled_rate(const struct trainer_config *c)
-{
-    const double factor =
-        (double)c->global_batch / (double)c->base_lr_batch_size;
-
-    return c->base_value *
-           (c->scaling_type == CONFIG_SQRT_SCALING ? sqrt(factor) : factor);
-}
-
 static double curve_at(const struct trainer_config *c,
                        const struct config_curve *curve, double where)
 {
     const bool scale = c->auto_scale;
-    const double rate = scaled_rate(c), *values = curve->values.items;
+    const double times =
+        (double)c->global_batch / (double)c->base_lr_batch_size;
+    const double rate = c->base_value * (c->scaling_type == CONFIG_SQRT_SCALING
+                                             ? sqrt(times) : times);
+    const double *values = curve->values.items;
     double start = curve->start_value, end = curve->end_value, value;
 
     switch (curve->name) {
@@ -75,31 +69,23 @@ static double curve_at(const struct trainer_config *c,
     }
 }
 
-/* The parts of a composite schedule; any other has one, itself. */
-static const struct config_curve *parts_of(const struct trainer_config *c,
-                                           uint64_t *count)
-{
-    const bool composite = c->curve[0].name == CONFIG_COMPOSITE;
-
-    *count = composite ? c->lengths.count : 1;
-    return c->curve + composite;
-}
-
 double schedule_at(const struct trainer_config *c, double where)
 {
     const double *lengths = c->lengths.items;
-    uint64_t count, i = 0;
-    const struct config_curve *parts = parts_of(c, &count);
+    const uint64_t last = c->lengths.count - 1;
+    uint64_t i = 0;
     double start = 0;
 
-    while (i + 1 < count && where + CLOSE > start + lengths[i])
+    if (c->curve[0].name != CONFIG_COMPOSITE)
+        return curve_at(c, &c->curve[0], where);
+    while (i < last && where + CLOSE > start + lengths[i])
         start += lengths[i++];
     /* The last one gets the rest, so that it ends at 1. A part may have started
        up to CLOSE early. */
-    if (parts != c->curve && c->interval_scaling.items[i] == CONFIG_RESCALED)
+    if (c->interval_scaling.items[i] == CONFIG_RESCALED) /* or none is given */
         where = where <= start ? 0
-              : (where - start) / (i + 1 < count ? lengths[i] : 1 - start);
-    return curve_at(c, &parts[i], where);
+              : (where - start) / (i < last ? lengths[i] : 1 - start);
+    return curve_at(c, &c->curve[1 + i], where);
 }
 
 double schedule_of_step(const struct trainer_config *c, uint64_t step,
@@ -122,45 +108,18 @@ struct rule {
 };
 
 /* rule: the first; the last has no sentence. */
-static bool check(const struct rule *rule, struct config_source *source)
+static bool check(struct trainer_config *c, const struct rule *rule)
 {
     for (; rule->sentence; rule++)
         if (rule->broken)
-            return config_fail(source, source->lines[rule->key],
+            return config_fail(c, c->lines[rule->key],
                                config_table[rule->key].path, "%s",
                                rule->sentence);
     return true;
 }
 
-static bool check_optimizer(const struct trainer_config *c,
-                            struct config_source *source)
-{
-    const bool zero = c->optimizer == CONFIG_ZERO;
-    const bool sgd = (zero ? c->algorithm : c->optimizer) == CONFIG_SGD;
-    const bool off = !c->use_zero && source->lines[CONFIG_use_zero] != 0;
-    const struct rule rules[] = {
-        {zero && source->lines[CONFIG_algorithm] == 0, CONFIG_optimizer,
-         "zero needs base_optimizer.name, the optimizer that it shards"},
-        {!zero && source->nested, CONFIG_optimizer,
-         "must be zero, as base_optimizer is there"},
-        {(zero || c->use_sdp) && off, CONFIG_use_zero,
-         "must not be False, as OPTIMIZER.name is zero or USE_SDP is True"},
-        {c->use_larc && !sgd, CONFIG_use_larc,
-         "LARC works with sgd only, and the optimizer is adamw"},
-        {c->nesterov && !sgd, CONFIG_nesterov,
-         "nesterov works with sgd only, and the optimizer is adamw"},
-        {c->nesterov && c->momentum == 0, CONFIG_nesterov,
-         "nesterov needs a momentum above 0"},
-        {c->betas.count != 2, CONFIG_betas, "must have 2 items"},
-        {0}
-    };
-
-    return check(rules, source);
-}
-
 /* The schedule, or a part of a composite one. */
-static bool check_curve(const struct trainer_config *c,
-                        struct config_source *source, uint32_t part)
+static bool check_curve(struct trainer_config *c, uint32_t part)
 {
     const struct config_curve *curve = &c->curve[part];
     const uint32_t key = CONFIG_curve0 + part * CURVE_KEYS;
@@ -182,11 +141,10 @@ static bool check_curve(const struct trainer_config *c,
         {0}
     };
 
-    return check(rules, source);
+    return check(c, rules);
 }
 
-static bool check_schedule(const struct trainer_config *c,
-                           struct config_source *source)
+static bool check_schedule(struct trainer_config *c)
 {
     const uint64_t count = c->lengths.count;
     const uint64_t scalings = c->interval_scaling.count;
@@ -194,9 +152,9 @@ static bool check_schedule(const struct trainer_config *c,
     double sum = 0, last = 0;
 
     if (c->curve[0].name != CONFIG_COMPOSITE)
-        return check_curve(c, source, 0);
+        return check_curve(c, 0);
     for (part = 1; part <= CONFIG_SCHEDULES; part++)
-        given += source->lines[CONFIG_curve0 + part * CURVE_KEYS] != 0;
+        given += c->lines[CONFIG_curve0 + part * CURVE_KEYS] != 0;
     for (part = 0; part < count; part++) {
         last = c->lengths.items[part];
         sum += last;
@@ -211,19 +169,34 @@ static bool check_schedule(const struct trainer_config *c,
          "the sum must be 1, within 0.001"},
         {0}
     };
-    bool good = check(rules, source);
+    bool good = check(c, rules);
 
     for (part = 1; good && part <= count; part++)
-        good = check_curve(c, source, part);
+        good = check_curve(c, part);
     return good;
 }
 
-static bool check_sizes(const struct trainer_config *c,
-                        struct config_source *source, int64_t processes)
+static bool check_rest(struct trainer_config *c, int64_t processes)
 {
-    const uint64_t files = c->data_paths.count ? c->data_paths.count
-                                               : CONFIG_OWN;
+    const bool zero = c->optimizer == CONFIG_ZERO;
+    const bool sgd = (zero ? c->algorithm : c->optimizer) == CONFIG_SGD;
+    const bool off = !c->use_zero && c->lines[CONFIG_use_zero] != 0;
+    const uint64_t files =
+        c->data_paths.count ? c->data_paths.count : CONFIG_OWN;
     const struct rule rules[] = {
+        {zero && c->lines[CONFIG_algorithm] == 0, CONFIG_optimizer,
+         "zero needs base_optimizer.name, the optimizer that it shards"},
+        {!zero && c->nested, CONFIG_optimizer,
+         "must be zero, as base_optimizer is there"},
+        {(zero || c->use_sdp) && off, CONFIG_use_zero,
+         "must not be False, as OPTIMIZER.name is zero or USE_SDP is True"},
+        {c->use_larc && !sgd, CONFIG_use_larc,
+         "LARC works with sgd only, and the optimizer is adamw"},
+        {c->nesterov && !sgd, CONFIG_nesterov,
+         "nesterov works with sgd only, and the optimizer is adamw"},
+        {c->nesterov && c->momentum == 0, CONFIG_nesterov,
+         "nesterov needs a momentum above 0"},
+        {c->betas.count != 2, CONFIG_betas, "must have 2 items"},
         {c->hidden_dim % c->num_heads != 0, CONFIG_num_heads,
          "must divide HIDDEN_DIM"},
         {c->splits > c->num_layers,
@@ -245,49 +218,43 @@ static bool check_sizes(const struct trainer_config *c,
         {0}
     };
 
-    return check(rules, source);
+    return check(c, rules);
 }
 
 /* Refuses keys of another schedule than this one; but where an argument has
    changed its kind, those of the file are as if not given. */
-static bool check_used(const struct trainer_config *c,
-                       struct config_source *source)
+static bool check_used(struct trainer_config *c)
 {
-    const bool renamed = source->lines[CONFIG_curve0] < 0;
+    const bool renamed = c->lines[CONFIG_curve0] < 0;
     uint32_t i;
 
-    for (i = 0; i < CONFIG_KEYS; i++)
-        if (!config_is_used(c, i) && source->lines[i] != 0 &&
-            !(renamed && source->lines[i] > 0))
-            return config_fail(source, source->lines[i], config_table[i].path,
+    for (i = 0; i < CONFIG_KEYS; i++) {
+        if (config_is_used(c, i))
+            continue;
+        if (c->lines[i] < 0 || (c->lines[i] > 0 && !renamed))
+            return config_fail(c, c->lines[i], config_table[i].path,
                                "not used by a schedule of this name (the "
                                "default is multistep)");
+        config_reset(c, i);
+    }
     return true;
 }
 
-bool config_check(struct trainer_config *config, struct config_source *source,
-                  int64_t processes)
+bool config_check(struct trainer_config *c, int64_t processes)
 {
-    struct trainer_config all = *config, *c = &all;
     const bool zero = c->optimizer == CONFIG_ZERO;
-    uint32_t i;
 
     c->world_size = c->num_nodes * c->num_proc_per_node;
     c->global_batch = c->world_size * c->batchsize_per_replica;
     c->splits = c->use_activation_checkpointing
                     ? c->num_activation_checkpointing_splits : 1;
     c->half = c->use_amp && c->opt_level == CONFIG_O1;
-    if (!check_optimizer(c, source) || !check_schedule(c, source) ||
-        !check_used(c, source) || !check_sizes(c, source, processes))
+    if (!check_schedule(c) || !check_rest(c, processes) || !check_used(c))
         return false;
-    for (i = 0; i < CONFIG_KEYS; i++)
-        if (!config_is_used(c, i))
-            config_reset(c, i);
     if (zero || c->use_sdp)
         c->use_zero = true;
     if (!zero)
         c->algorithm = c->optimizer;
     c->zero_stage = c->use_sdp ? 2 : c->use_zero;
-    *config = all;
     return true;
 }

@@ -74,11 +74,9 @@ void config_reset(struct trainer_config *config, uint32_t key)
            config_table[key].size);
 }
 
-void config_defaults(struct trainer_config *config,
-                     struct config_source *source)
+void config_defaults(struct trainer_config *config)
 {
     memcpy(config, &defaults, sizeof *config); /* and its padding */
-    memset(source, 0, sizeof *source);
 }
 
 /* ---- Values ---- */
@@ -207,11 +205,9 @@ bool config_take_scalar(const struct config_key *key, const char *text,
     return true;
 }
 
-/* Prints a word, or the fewest digits that read back to the same: 17 always do,
-   and whole numbers have no exponent. */
+/* Prints a word, or as many digits as read back to the same. */
 static void print_number(const struct config_key *key, double value, FILE *to)
 {
-    int digits = strstr(key->allowed, WHOLE) ? 15 : 6;
     const char *word = key->allowed;
     char text[64];
     double i;
@@ -223,10 +219,8 @@ static void print_number(const struct config_key *key, double value, FILE *to)
         fprintf(to, "%.*s", (int)strcspn(word, " "), word);
         return;
     }
-    do
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    while (strtod(text, NULL) != value && digits++ < 17);
-    fputs(text, to);
+    snprintf(text, sizeof text, "%.15g", value);
+    fprintf(to, strtod(text, NULL) == value ? "%.15g" : "%.17g", value);
 }
 
 static void print_item(const struct config_key *key, const void *item,
@@ -282,12 +276,11 @@ void config_keys(FILE *to)
     uint32_t i;
 
     fputs("# Keys of the trainer's configuration\n\n"
-          "Names and defaults are those of VISSL where it has the key. Keys "
-          "from use_larc to\nbetas may also be below OPTIMIZER.base_optimizer,"
-          " if OPTIMIZER.name is zero. A\ncomposite schedule has a list, "
-          "lr.schedulers, of at most 8 schedules, each with\nkeys from lr.name"
-          " to lr.milestones. Other lists have at most 32 items. Brackets\n"
-          "are part of a range, parentheses are not.\n\n"
+          "Names and defaults are VISSL's where it has the key. Keys from "
+          "use_larc to betas may\nalso be below OPTIMIZER.base_optimizer, if "
+          "OPTIMIZER.name is zero. A composite\nschedule has lr.schedulers, a "
+          "list of at most 8, each with keys from lr.name to\nlr.milestones. "
+          "The parentheses of a range exclude, its brackets do not.\n\n"
           "| key | default | must be | meaning |\n|---|---|---|---|\n", to);
     for (i = 0; i < CONFIG_KEYS; i++) {
         const struct config_key *key = &config_table[i];
@@ -297,8 +290,8 @@ void config_keys(FILE *to)
         fprintf(to, "| %s | `", key->path);
         config_print_key(&defaults, i, to);
         fprintf(to, "` | %s%s | %s |\n",
-                key->kind < IS_reals ? "" : "a list, each ", key->allowed,
-                key->meaning);
+                key->kind < IS_reals ? "" : "a list of at most 32, each ",
+                key->allowed, key->meaning);
     }
 }
 

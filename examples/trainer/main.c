@@ -49,22 +49,21 @@ static const char usage[] =
 /* Takes a file or PATH=VALUE; told: the number of arguments before. A file must
    come first, or it would override keys. Its name may contain a = after a /, as
    in ./lr=0.1.yaml. */
-static int take_argument(struct trainer_config *c,
-                         struct config_source *source, const char *argument,
+static int take_argument(struct trainer_config *c, const char *argument,
                          int told)
 {
     const size_t path = strcspn(argument, "=");
 
     if (argument[0] == '-') {
-        snprintf(source->error, sizeof source->error,
-                 "%s: unknown option; see --help", argument);
+        snprintf(c->error, sizeof c->error, "%s: unknown option; see --help",
+                 argument);
         return 0;
     }
     if (argument[path] && strcspn(argument, "/") > path)
-        return config_override(c, source, argument);
+        return config_override(c, argument);
     if (told == 0)
-        return config_read(c, source, argument);
-    snprintf(source->error, sizeof source->error,
+        return config_read(c, argument);
+    snprintf(c->error, sizeof c->error,
              "%s: at most one file is allowed, before all keys", argument);
     return 0;
 }
@@ -76,10 +75,9 @@ enum { RUN = -1 }; /* instead of an exit status */
 static int read_config(struct trainer_config *c, int world, int argc,
                        char **argv)
 {
-    static struct config_source source;
     int i, print = 0, told = 0, good = 1;
 
-    config_defaults(c, &source);
+    config_defaults(c);
     for (i = 1; i < argc && good; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
@@ -92,10 +90,10 @@ static int read_config(struct trainer_config *c, int world, int argc,
         if (strcmp(argv[i], "--print-config") == 0)
             print = 1;
         else
-            good = take_argument(c, &source, argv[i], told++);
+            good = take_argument(c, argv[i], told++);
     }
-    if (!good || !config_check(c, &source, print ? 0 : world)) {
-        fprintf(stderr, "%s\n", source.error);
+    if (!good || !config_check(c, print ? 0 : world)) {
+        fprintf(stderr, "%s\n", c->error);
         return 2;
     }
     if (!print)

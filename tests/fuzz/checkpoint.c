@@ -214,21 +214,20 @@ static void configure(run *r)
         "DATA.TRAIN={BATCHSIZE_PER_REPLICA: 2, DATA_LIMIT: 10, "
         "USE_STATEFUL_DISTRIBUTED_SAMPLER: True}"
     };
-    struct config_source source;
     char argument[256];
     size_t i;
 
-    config_defaults(&r->config, &source);
+    config_defaults(&r->config);
     for (i = 0; i < FORGED_COUNT(arguments); i++)
-        CHECK(config_override(&r->config, &source, arguments[i]));
+        CHECK(config_override(&r->config, arguments[i]));
     snprintf(argument, sizeof argument,
              "DATA.TRAIN.DATA_PATHS=[\"%s/a\", \"%s/b\"]", root, root);
-    CHECK(config_override(&r->config, &source, argument));
+    CHECK(config_override(&r->config, argument));
     snprintf(argument, sizeof argument, "CHECKPOINT.DIR=\"%s\"", dir);
-    CHECK(config_override(&r->config, &source, argument));
+    CHECK(config_override(&r->config, argument));
     if (r->world == WORLDS)
-        CHECK(config_override(&r->config, &source, "OPTIMIZER.use_zero=True"));
-    CHECK(config_check(&r->config, &source, r->world));
+        CHECK(config_override(&r->config, "OPTIMIZER.use_zero=True"));
+    CHECK(config_check(&r->config, r->world));
 }
 
 static void begin(int rank, void *context)

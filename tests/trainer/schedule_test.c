@@ -9,12 +9,11 @@
 #define LR "OPTIMIZER.param_schedulers.lr"
 
 static struct trainer_config config;
-static struct config_source source;
 
 static void override(const char *argument)
 {
-    if (!config_override(&config, &source, argument)) {
-        printf("%s\n", source.error);
+    if (!config_override(&config, argument)) {
+        printf("%s\n", config.error);
         CHECK(!"the argument is taken");
     }
 }
@@ -24,13 +23,13 @@ static void begin(const char *epochs, const char *schedule)
 {
     char argument[1024];
 
-    config_defaults(&config, &source);
+    config_defaults(&config);
     snprintf(argument, sizeof argument, "OPTIMIZER.num_epochs=%s", epochs);
     override(argument);
     snprintf(argument, sizeof argument, LR "=%s", schedule);
     override(argument);
-    if (!config_check(&config, &source, 0)) {
-        printf("%s\n", source.error);
+    if (!config_check(&config, 0)) {
+        printf("%s\n", config.error);
         CHECK(!"the schedule is taken");
     }
 }
@@ -168,7 +167,7 @@ static void test_scaling(void)
         for (j = 0; j < sizeof batch / sizeof *batch; j++) {
             override(batch[j]);
         }
-        CHECK(config_check(&config, &source, 0));
+        CHECK(config_check(&config, 0));
         expect(0, cases[i].first);
         expect(1, cases[i].last);
         override(LR ".auto_lr_scaling.base_lr_batch_size=32");

@@ -212,7 +212,6 @@ static void step_times(model *m, double best[2])
 /* A process's leaves of a step: 8 of them, on two processes. */
 static double feed_time(void)
 {
-    static struct config_source source;
     static struct trainer_config config;
     static text t;
     static feed f;
@@ -220,10 +219,10 @@ static double feed_time(void)
     double best = 1e9, start;
     int i;
 
-    config_defaults(&config, &source);
-    config_override(&config, &source, "DATA.TRAIN.BATCHSIZE_PER_REPLICA=4");
-    config_override(&config, &source, "DISTRIBUTED.NUM_PROC_PER_NODE=4");
-    config_check(&config, &source, 1);
+    config_defaults(&config);
+    config_override(&config, "DATA.TRAIN.BATCHSIZE_PER_REPLICA=4");
+    config_override(&config, "DISTRIBUTED.NUM_PROC_PER_NODE=4");
+    config_check(&config, 1);
     if (*text_open(&t, &config) || *feed_init(&f, &t, &config))
         abort();
     for (i = 0; i < TURNS; i++) {

@@ -49,17 +49,16 @@ static double bits(const text *t, double weight)
 
 int main(int argc, char **argv)
 {
-    static struct config_source source;
     static struct trainer_config config;
     static text t;
     double best = 1e9, weight;
     int i, good = 1;
 
-    config_defaults(&config, &source);
+    config_defaults(&config);
     for (i = 1; i < argc && good; i++)
-        good = config_override(&config, &source, argv[i]);
+        good = config_override(&config, argv[i]);
     if (!good || *text_open(&t, &config)) {
-        fprintf(stderr, "%s\n", good ? "no text" : source.error);
+        fprintf(stderr, "%s\n", good ? "no text" : config.error);
         return 1;
     }
     count(&t);

@@ -289,7 +289,6 @@ static void never_fits(run *r)
 
 static void sequential(const char *yaml)
 {
-    static struct config_source source;
     static run r;
     static feed order;
     const char *wrong;
@@ -297,9 +296,9 @@ static void sequential(const char *yaml)
     model m;
     int step;
 
-    config_defaults(&r.config, &source);
-    check(config_read(&r.config, &source, yaml) &&
-              config_check(&r.config, &source, 1), source.error, 0);
+    config_defaults(&r.config);
+    check(config_read(&r.config, yaml) &&
+              config_check(&r.config, 1), r.config.error, 0);
     r.world = 1;
     run_init(&r);
     check(*feed_init(&order, &r.text, &r.config) == 0, "feed", 0);
