@@ -85,7 +85,7 @@ int main(void)
 {
     uint64_t *out = array_of(ARRAY);
     measure("groups of 8; a rank's part of 256", 8, out, 1.2);
-    measure("groups of 2; a rank's part of 256", 2, out, NO_BAR);
+    measure("groups of 2; a rank's part of 256", 2, out, 1.2);
     free(out);
     return 0;
 }

@@ -38,21 +38,31 @@ static inline uint64_t groups_place(const groups *g, uint64_t position)
     return group / g->batch / g->reuse * g->batch + group % g->batch;
 }
 
-/* The prompts of positions that lie in one use of a generation batch. They are
-   looked up once each, and then copied, the last one first, as the place of a
-   prompt's copies is never before its own. */
+/* The prompts of `count` positions, at least 1, that lie in one use of a
+   generation batch. They are looked up once each, and then copied, the last one
+   first, as the place of a prompt's copies is never before its own. Pairs, and
+   a group's first and last copy, stand outside the inner loop: with few copies
+   it would cost more than they do. */
 static inline void groups_copy(const groups *g, const statesampler_perm *order,
                                uint64_t position, uint64_t *out, uint64_t count)
 {
-    uint64_t first = position % g->copies, k, from, prompt;
+    const uint64_t copies = g->copies, first = position % copies;
+    uint64_t k = (first + count - 1) / copies, from, prompt, i;
 
-    k = (first + count + g->copies - 1) / g->copies;
-    statesampler_perm_fill(order, groups_place(g, position), 1, out, (size_t)k);
-    while (k-- > 0) {
-        from = k > 0 ? k * g->copies - first : 0;
-        for (prompt = out[k]; count > from; count--)
-            out[count - 1] = prompt;
+    statesampler_perm_fill(order, groups_place(g, position), 1, out,
+                           (size_t)k + 1);
+    if (copies == 2 && (first + count) % 2 == 0)
+        for (; k > 0; k--, count -= 2)
+            out[count - 1] = out[count - 2] = out[k];
+    for (; k > 0; k--, count = from) {
+        from = k * copies - first;
+        prompt = out[k];
+        out[from] = out[count - 1] = prompt;
+        for (i = from + 1; i + 1 < count; i++)
+            out[i] = prompt;
     }
+    for (prompt = out[0]; count > 0; count--)
+        out[count - 1] = prompt;
 }
 
 /* The prompts at `count` positions from this one on, as groups_place says. */
