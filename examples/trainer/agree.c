@@ -62,7 +62,7 @@ const char *agree_on(const char *complaint)
     return words;
 }
 
-void agree(const char *complaint, int status)
+void agree(const char *complaint)
 {
     int rank;
 
@@ -75,7 +75,7 @@ void agree(const char *complaint, int status)
         fprintf(stderr, "trainer: %s\n", complaint);
     }
     MPI_Finalize();
-    exit(status);
+    exit(1);
 }
 
 int agree_same(uint64_t value)

@@ -23,9 +23,8 @@ const char *cannot(const char *what, const char *path);
    has one, the same on all; it is valid until the next call of complain. */
 const char *agree_on(const char *complaint);
 
-/* The same, but if there is a complaint, process 0 prints it and all exit with
-   this status. */
-void agree(const char *complaint, int status);
+/* The same, but if there is a complaint, process 0 prints it and all exit. */
+void agree(const char *complaint);
 
 /* Whether all processes have the same value. All must call this. */
 int agree_same(uint64_t value);

@@ -82,9 +82,9 @@ int look(const char *path, const char *words)
 
     agree_begin(NULL, NULL);
     r.world = 1;
-    agree(checkpoint_config(path, &r.config), 1);
+    agree(checkpoint_config(path, &r.config));
     run_init_model(&r);
-    agree(checkpoint_begin(&r, path, 0), 1);
+    agree(checkpoint_begin(&r, path, 0));
     if (words)
         write_text(&r.model, words);
     else

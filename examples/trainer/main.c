@@ -46,83 +46,58 @@ static const char usage[] =
 
 /* ---- Arguments ---- */
 
-/* Takes a file or PATH=VALUE; told: the number of arguments before. A file must
-   come first, or it would override keys. Its name may contain a = after a /, as
-   in ./lr=0.1.yaml. */
-static int take_argument(struct trainer_config *c, const char *argument,
-                         int told)
+/* Reads the configuration from a file and PATH=VALUE arguments. Prints an error
+   and returns 0 if there is one. A file must come first, or it would override
+   keys. Its name may contain a = after a /, as in ./lr=0.1.yaml. */
+static int read_config(struct trainer_config *c, int world, int count,
+                       char **arguments)
 {
-    const size_t path = strcspn(argument, "=");
-
-    if (argument[0] == '-') {
-        snprintf(c->error, sizeof c->error, "%s: unknown option; see --help",
-                 argument);
-        return 0;
-    }
-    if (argument[path] && strcspn(argument, "/") > path)
-        return config_override(c, argument);
-    if (told == 0)
-        return config_read(c, argument);
-    snprintf(c->error, sizeof c->error,
-             "%s: at most one file is allowed, before all keys", argument);
-    return 0;
-}
-
-enum { RUN = -1 }; /* instead of an exit status */
-
-/* Process 0 reads the configuration, or prints what the options ask for.
-   Returns RUN or the exit status. */
-static int read_config(struct trainer_config *c, int world, int argc,
-                       char **argv)
-{
-    int i, print = 0, told = 0, good = 1;
+    int i, good = 1;
 
     config_defaults(c);
-    for (i = 1; i < argc && good; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(usage, stdout);
-            return end_print();
+    for (i = 0; i < count && good; i++) {
+        const char *argument = arguments[i];
+        const size_t path = strcspn(argument, "=");
+
+        if (argument[0] != '-' && argument[path] &&
+            strcspn(argument, "/") > path) {
+            good = config_override(c, argument);
+        } else if (argument[0] != '-' && i == 0) {
+            good = config_read(c, argument);
+        } else {
+            fprintf(stderr, "%s: %s\n", argument, argument[0] == '-'
+                        ? "unknown option; see --help"
+                        : "at most one file is allowed, before all keys");
+            return 0;
         }
-        if (strcmp(argv[i], "--keys") == 0) {
-            config_keys(stdout);
-            return end_print();
-        }
-        if (strcmp(argv[i], "--print-config") == 0)
-            print = 1;
-        else
-            good = take_argument(c, argv[i], told++);
     }
-    if (!good || !config_check(c, print ? 0 : world)) {
+    good = good && config_check(c, world);
+    if (!good)
         fprintf(stderr, "%s\n", c->error);
-        return 2;
-    }
-    if (!print)
-        return RUN;
-    config_print(c, stdout);
-    return end_print();
+    return good;
 }
 
-/* Reads the configuration on process 0 and sends it to all. Without mpirun an
-   error or what is printed needs no MPI, which takes a second to start. */
+/* Process 0 reads the configuration and sends it to all. Without mpirun an
+   error needs no MPI, which takes a second to start. */
 static void configure(run *r, int argc, char **argv)
 {
     const int alone = !getenv("OMPI_COMM_WORLD_RANK") && !getenv("PMI_RANK") &&
                       !getenv("PMIX_RANK");
-    int status = alone ? read_config(&r->config, 1, argc, argv) : RUN;
+    int good = 1;
 
-    if (status != RUN)
-        exit(status);
+    if (alone && !read_config(&r->config, 1, argc - 1, argv + 1))
+        exit(2);
     agree_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->world);
     if (!alone && r->rank == 0)
-        status = read_config(&r->config, r->world, argc, argv);
-    MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        good = read_config(&r->config, r->world, argc - 1, argv + 1);
+    MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Bcast(&r->config, sizeof r->config, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (status == RUN)
+    if (good)
         return;
     MPI_Finalize();
-    exit(status);
+    exit(2);
 }
 
 /* ---- The run ---- */
@@ -160,7 +135,7 @@ static void take_step(run *r, double started, uint64_t first)
     uint64_t left;
     char also[32];
 
-    agree(run_step(r), 1);
+    agree(run_step(r));
     if (r->step % (uint64_t)r->config.log_frequency != 0)
         return;
     left = ((uint64_t)r->config.num_epochs - epoch) *
@@ -182,7 +157,7 @@ static void end_epoch(run *r)
     double held;
 
     tell(r, "", "epoch %" PRIu64 " done: %s", epoch, words);
-    agree(exact ? "" : words, 1);
+    agree(exact ? "" : words);
     if (!r->config.test_model || r->text.held == 0 ||
         epoch % (uint64_t)r->config.test_every_num_epoch != 0)
         return;
@@ -190,7 +165,7 @@ static void end_epoch(run *r)
     tell(r, "", "epoch %" PRIu64 " held-out %.6f bits per byte", epoch, held);
     agree(isnan(held) ? "a held-out loss is not a number or above 2048: "
                         "lower the learning rate"
-                      : "", 1);
+                      : "");
 }
 
 static int is_done(const run *r)
@@ -227,7 +202,7 @@ static int train(run *r)
         if (ended)
             end_epoch(r);
         if (stopped || is_due(r, ended))
-            agree(checkpoint_save(r), 1);
+            agree(checkpoint_save(r));
     }
     return !is_done(r);
 }
@@ -245,11 +220,11 @@ static void resume(run *r)
     const char *from = *c->extend ? c->extend : c->params_file;
     char name[64] = "";
 
-    agree(log_open(r), 1);
-    agree(checkpoint_load(r, name), 1);
+    agree(log_open(r));
+    agree(checkpoint_load(r, name));
     if (!name[0] && *from)
-        agree(checkpoint_begin(r, from, *c->extend), 1);
-    agree(log_cut(r), 1);
+        agree(checkpoint_begin(r, from, *c->extend));
+    agree(log_cut(r));
     if (!name[0] && *from)
         tell(r, "", "a new run, which %s %s",
              *c->extend ? "extends" : "has the weights of", from);
@@ -289,15 +264,36 @@ static int report(run *r)
     return end_print();
 }
 
+/* What needs no processes: returns the exit status, or -1 to train. */
+static int print_only(run *r, int argc, char **argv)
+{
+    const char *option = argc > 1 ? argv[1] : "";
+
+    if (strcmp(option, "--tensors") == 0 && argc == 3)
+        return look(argv[2], NULL) || end_print();
+    if (strcmp(option, "--write") == 0 && (argc == 3 || argc == 4))
+        return look(argv[2], argc == 4 ? argv[3] : "") || end_print();
+    if (strcmp(option, "--help") == 0) {
+        fputs(usage, stdout);
+    } else if (strcmp(option, "--keys") == 0) {
+        config_keys(stdout);
+    } else if (strcmp(option, "--print-config") == 0) {
+        if (!read_config(&r->config, 0, argc - 2, argv + 2))
+            return 2;
+        config_print(&r->config, stdout);
+    } else {
+        return -1;
+    }
+    return end_print();
+}
+
 int main(int argc, char **argv)
 {
     static run r;
-    int status;
+    int status = print_only(&r, argc, argv);
 
-    if (argc == 3 && strcmp(argv[1], "--tensors") == 0)
-        return look(argv[2], NULL) || end_print();
-    if ((argc == 3 || argc == 4) && strcmp(argv[1], "--write") == 0)
-        return look(argv[2], argc == 4 ? argv[3] : "") || end_print();
+    if (status >= 0)
+        return status;
     configure(&r, argc, argv);
     run_init(&r);
     resume(&r);

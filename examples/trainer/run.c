@@ -46,16 +46,16 @@ void run_init_model(run *r)
 void run_init(run *r)
 {
     const struct trainer_config *c = &r->config;
-    const int64_t leaves = c->global_batch;
 
     kernels_begin();
     name_kernel(r);
-    agree(text_open(&r->text, c), 1);
+    agree(text_open(&r->text, c));
     agree(agree_same(r->text.hash) ? "" /* each node may have its own copy */
-                                   : "the texts differ between processes", 1);
-    agree(feed_init(&r->feed, &r->text, c), 1);
+                                   : "the texts differ between processes");
+    agree(feed_init(&r->feed, &r->text, c));
     run_init_model(r);
-    r->leaves = memory_take(MEMORY_WORK, (size_t)leaves, sizeof *r->leaves);
+    r->leaves = memory_take(MEMORY_WORK, (size_t)c->global_batch,
+                            sizeof *r->leaves);
     r->log_hash = TEXT_HASH;
 }
 
@@ -120,23 +120,12 @@ const char *run_step(run *r)
 
 double run_held_out(run *r)
 {
-    const statesampler_desc every = {
-        .num_samples = r->text.held,
-        .rank = (uint32_t)r->rank,
-        .world_size = (uint32_t)r->world,
-        .order = STATESAMPLER_ORDER_SEQUENTIAL,
-        .tail = STATESAMPLER_TAIL_UNEVEN};
     uint64_t i;
-    size_t count;
-    statesampler s;
 
-    statesampler_init(&s, &every);
     reduce_begin(&r->reduce, 1, 0);
-    while (statesampler_next(&s, &i, &count))
-        if (count > 0)
-            reduce_loss(&r->reduce,
-                        model_leaf(&r->model, text_held(&r->text, i), 1, NULL,
-                                   NULL));
+    for (i = (uint64_t)r->rank; i < r->text.held; i += (uint64_t)r->world)
+        reduce_loss(&r->reduce, model_leaf(&r->model, text_held(&r->text, i), 1,
+                                           NULL, NULL));
     reduce_totals(&r->reduce);
     return reduce_mean_loss(&r->reduce) / log(2);
 }
@@ -149,8 +138,10 @@ uint64_t run_digest(const run *r)
     int i;
 
     for (t = 0; t < count; t++) {
-        hashes[t] = r->owner[t] == r->rank ? TEXT_HASH : 0;
-        for (i = 0; r->owner[t] == r->rank && i <= r->optimizer.states; i++)
+        if (r->owner[t] != r->rank)
+            continue;
+        hashes[t] = TEXT_HASH;
+        for (i = 0; i <= r->optimizer.states; i++)
             hashes[t] = text_hash(hashes[t],
                                   optimizer_array(&r->optimizer, t, i),
                                   r->model.tensors[t].size * sizeof(float));

@@ -149,7 +149,7 @@ fault 'one kernel of OpenBLAS stands for all' run.c kernels \
 fault 'a step whose loss is no number is skipped' run.c errors \
     's/isnan(reduce_mean_loss(&r->reduce))/0/'
 fault 'weights that are no good are saved' main.c errors \
-    's/require(isnan(held)/require(0/'
+    's/agree(isnan(held)/agree(0/'
 fault 'a loss that is no number is logged as 0' reduce.c errors \
     's/REDUCE_NO_LOSS\] += bad/REDUCE_NO_LOSS] += 0/'
 fault 'a text is left out of a mix' feed.c errors \
@@ -159,9 +159,9 @@ fault 'a text that is changed is trained on' text.c changed \
 fault 'a text that is cut ends in a stack trace' text.c changed \
     's/signal(SIGBUS, file_cut);//'
 fault 'a file overrules keys before it' main.c errors \
-    's/if (told == 0)/if (told >= 0)/'
+    's/argument\[0\] != .-. && i == 0/argument[0] != 45/'
 fault 'a file with a = is a key' main.c input \
-    's/ \&\& strcspn(argument, "\/") > path)/)/'
+    's/strcspn(argument, "\/") > path)/1)/'
 fault 'a full disk is no error of --keys' main.c input 's/!ferror(stdout)/1/; s/fflush(stdout) == 0 \&\&/1 ||/'
 fault 'a pipe is waited for' text.c errors 's/flags | O_NONBLOCK/flags/'
 fault 'what a file server has lent is refused' text.c errors \
