@@ -726,6 +726,17 @@ FAULTS = [
     ("recorder", "__main__.py",
      '                self.first_epoch + now) % 2**64',
      '                self.first_epoch) % 2**64'),
+    ("recorder", "_cursors.py",
+     '            self.seek(before)\n',
+     '            pass\n'),
+    ("recorder", "_steps.py",
+     'return self._cursor.copy_at(units)',
+     'cursor = self._cursor.after(self._cursor.save())\n'
+     '            cursor.seek(units)\n'
+     '            return cursor'),
+    ("recorder", "pack.py",
+     'here = self.copy_at(first)',
+     'here = self.after(self.save())\n        here.seek(first)'),
     ("recorder", "__main__.py",
      'if one.at(step, ranks[0]) is None:',
      'if False:'),

@@ -251,6 +251,33 @@ class InTorch(unittest.TestCase):
                                     index)
                     self.assertIsNone(one.at(n))
 
+    def test_in_the_midst_of_a_loop(self):
+        """Steps before its place are answered as those after it, and the state
+        after any of them is that of the loop. It goes on as if not asked."""
+        lengths = [3 + i % 5 for i in range(60)]
+        for make in (
+                lambda: Distributed(range(50), 1, 0, batch_size=3),
+                lambda: RoundRobinBatchSampler([30, 20], 3, 0, 1, stop="all"),
+                lambda: PackedBatchSampler(lengths, 17, 0, 1, plan_size=20),
+                lambda: SpreadBatchSampler([i % 20 for i in range(60)], 3, 0,
+                                           1)):
+            def over(sampler):
+                how = (dict(sampler=sampler, batch_size=3)
+                       if isinstance(sampler, Distributed) else
+                       dict(batch_sampler=sampler))
+                return DataLoader(range(60), **how)
+
+            whole, sampler = list(over(make())), make()
+            sampler.state_dict(batches=1)   # It does not move before, either.
+            for here, batch in enumerate(over(sampler)):
+                self.assertEqual(batch, whole[here])
+                for step in 0, here, here + 1, len(whole) - 1:
+                    if step < len(whole):
+                        self.assertEqual(sampler.at(step), whole[step])
+                        other = make()
+                        other.load_state_dict(sampler.state_dict(batches=step))
+                        self.assertEqual(next(iter(over(other))), whole[step])
+
     def test_after_a_change_of_ranks(self):
         """Batches count on as start_iter does."""
         for random in cases(40, "ranks"):

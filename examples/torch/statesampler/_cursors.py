@@ -73,6 +73,16 @@ class _Cursor(Made):
         other.__setstate__((self._made, state))
         return other
 
+    def copy_at(self, step):
+        """A copy at a step that this cursor reaches: it may reach further back
+        than a state does."""
+        before = self.step
+        try:
+            self.seek(step)
+            return self.after(self.save())
+        finally:
+            self.seek(before)
+
     def begun_at(self, state):
         """A copy where the next loop begins after a state: not at the end of
         an epoch."""

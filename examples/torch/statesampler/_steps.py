@@ -66,12 +66,10 @@ class Steps:
                 raise ValueError(f"{what} should be at most {most}, but got "
                                  f"{what}={batches}")
             units = min(units, end)
-        cursor = self._cursor.after(self._cursor.save())
         try:
-            cursor.seek(units)
+            return self._cursor.copy_at(units)
         except ValueError as error:
             raise ValueError(f"{what}={batches}: {error}") from None
-        return cursor
 
     @property
     @locked

@@ -241,12 +241,11 @@ class _PackCursor(_Cursor):
 
     def batch(self, first, last, rank):
         """The pack of a step."""
-        here = self.after(self.save())
+        if not self._endless and first >= self.num_steps:
+            return None
+        here = self.copy_at(first)
         if rank is not None:
             here._rank = whole("rank", rank, 0, self._ranks)
-        if not self._endless and first >= here.num_steps:
-            return None
-        here.seek(first)
         return next(here.read(here.save()))[0]
 
     def locate(self, index):
