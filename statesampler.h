@@ -1740,7 +1740,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    HIGH16           the high halves of the products of 16-bit lanes
    HIGH32           the same of 32-bit lanes, if that is faster than EVEN32
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
-   SIGNED16         the products of signed 16-bit numbers in 32-bit lanes
+   TIMES            in 32-bit lanes, the low or high halves (bit) times b
    REDUCE           x + size where x is negative, otherwise x
    Without vectors PAIRS pairs go through the rounds together; on small cores,
    which do not wait, one at a time. Freestanding builds have no vectors, as
@@ -1788,11 +1788,6 @@ typedef int32_t ssmp_s32 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
 /* A vector in an array of uint64_t, wherever that begins. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
-#ifdef __clang__ /* 8 would keep it from unrolling two or four wholly */
-#define SSMP_UNROLL _Pragma("GCC unroll 2")
-#else
-#define SSMP_UNROLL _Pragma("GCC unroll 8")
-#endif
 
 /* x in all lanes of 32 or 16 bits. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
@@ -1804,7 +1799,8 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #if defined(SSMP_X86)
 #define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_X86(mulhi_epu16, a, b))
 #define SSMP_EVEN32(a, b) ((ssmp_v64)SSMP_X86(mul_epu32, a, b))
-#define SSMP_SIGNED16(a, b) ((ssmp_v32)SSMP_X86(madd_epi16, a, b))
+#define SSMP_TIMES(a, bit, b) \
+    ((ssmp_v32)SSMP_X86(madd_epi16, a, ssmp_splat(((b) & 0xffffu) << (bit), 1)))
 #if SSMP_BYTES > 16 /* of unsigned numbers, a negative one is the larger */
 #define SSMP_REDUCE(bits, x, size) \
     ((ssmp_v##bits)SSMP_X86(min_epu##bits, x, x + size))
@@ -1819,20 +1815,20 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
 #define SSMP_LOW32(x) vmovn_u64((uint64x2_t)(x))
 #define SSMP_EVEN32(a, b) ((ssmp_v64)vmull_u32(SSMP_LOW32(a), SSMP_LOW32(b)))
-#define SSMP_SIGNED16(a, b) ((a) * (b))
 #define SSMP_REDUCE(bits, x, size) ((ssmp_v##bits)vminq_u##bits(x, x + size))
 #else
 #define SSMP_EVEN32(a, b) \
     (((ssmp_v64)(a) & SSMP_MAX32) * ((ssmp_v64)(b) & SSMP_MAX32))
-#define SSMP_HIGH16(a, b) ssmp_high16(a, b)
-#define SSMP_SIGNED16(a, b) ((a) * (b))
+#define SSMP_HIGH16(a, b) ssmp_high16((ssmp_v32)(a), (ssmp_v32)(b))
 
-SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
+SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
 {
-    const ssmp_v32 x = (ssmp_v32)a, y = (ssmp_v32)b;
     const ssmp_v32 even = (x & 0xffffu) * (y & 0xffffu);
     return (ssmp_v16)(even >> 16 | ((x >> 16) * (y >> 16) & 0xffff0000u));
 }
+#endif
+#ifndef SSMP_TIMES
+#define SSMP_TIMES(a, bit, b) (((a) >> (bit) & 0xffffu) * (b))
 #endif
 #ifndef SSMP_REDUCE
 #define SSMP_REDUCE(bits, x, size) \
@@ -1841,16 +1837,12 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v16 a, ssmp_v16 b)
 
 /* half - hash(other) modulo size: as in ssmp_perm_hash. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
-                                       const statesampler_perm *perm,
-                                       uint32_t round, const int wide)
+                                       const uint32_t *key, ssmp_v32 size,
+                                       ssmp_v32 span, const int wide)
 {
-    const uint32_t *key = perm->keys + (round << wide);
-    const uint32_t side = round & 1 ? perm->right : perm->left;
-    const ssmp_v32 size = ssmp_splat(side, wide);
-    const ssmp_v32 span = ssmp_splat(side - round / 2 * (side >> 10), wide);
-    const ssmp_v32 mul = ssmp_splat(wide ? key[1] : key[0] >> 16, wide);
-    ssmp_v32 x = other ^ ssmp_splat(key[0], wide);
     if (wide) {
+        const ssmp_v32 mul = ssmp_splat(key[1], wide);
+        ssmp_v32 x = other ^ ssmp_splat(key[0], wide);
 #ifdef SSMP_HIGH32
         x *= SSMP_HIGH32(x, mul);
         x = half - SSMP_HIGH32(x, span);
@@ -1864,10 +1856,10 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
 #endif
         return SSMP_REDUCE(32, x, size);
     } else {
-        ssmp_v16 y = (ssmp_v16)x;
-        y *= SSMP_HIGH16(y, (ssmp_v16)mul);
-        y = (ssmp_v16)half - SSMP_HIGH16(y, (ssmp_v16)span);
-        return (ssmp_v32)SSMP_REDUCE(16, y, (ssmp_v16)size);
+        ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(key[0], 0));
+        x *= SSMP_HIGH16(x, ssmp_splat(key[0] >> 16, 0));
+        x = (ssmp_v16)half - SSMP_HIGH16(x, span);
+        return (ssmp_v32)SSMP_REDUCE(16, x, (ssmp_v16)size);
     }
 }
 
@@ -1876,14 +1868,19 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
                                          const statesampler_perm *perm,
                                          uint32_t vectors, const int wide)
 {
-    uint32_t i, j;
-    for (i = 0; i < perm->rounds; i += 2) {
-        SSMP_UNROLL
+    const ssmp_v32 left = ssmp_splat(perm->left, wide);
+    const ssmp_v32 right = ssmp_splat(perm->right, wide);
+    const uint32_t *key = perm->keys, *end = key + (perm->rounds << wide);
+    ssmp_v32 span_l = left, span_r = right;
+    uint32_t j;
+    for (; key != end; key += 2 << wide) {
         for (j = 0; j < vectors; j++)
-            l[j] = ssmp_round(l[j], r[j], perm, i, wide);
-        SSMP_UNROLL
+            l[j] = ssmp_round(l[j], r[j], key, left, span_l, wide);
         for (j = 0; j < vectors; j++)
-            r[j] = ssmp_round(r[j], l[j], perm, i + 1, wide);
+            r[j] = ssmp_round(r[j], l[j], key + (1 << wide), right, span_r,
+                              wide);
+        span_l -= ssmp_splat(perm->left >> 10, wide);
+        span_r -= ssmp_splat(perm->right >> 10, wide);
     }
 }
 
@@ -1970,39 +1967,47 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load_from(ssmp_bulk *b, uint32_t vector,
     ssmp_bulk_load(b, vector, b->rest, SSMP_LANES16 >> wide, wide);
 }
 
+/* Writes the indices of a vector of pairs. A lane of the result is negative,
+   as a number of 32 or 64 bits, where an index is above last. */
+SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(ssmp_v32 l, ssmp_v32 r,
+                                           uint32_t right, uint64_t last,
+                                           ssmp_array64 *to, const int wide)
+{
+    ssmp_v64 x, y;
+    if (wide) {
+        const ssmp_v32 by = ssmp_splat(right, wide);
+        to[0] = x = SSMP_EVEN32(l, by) + ((ssmp_v64)r & SSMP_MAX32);
+        to[1] = y = SSMP_EVEN32((ssmp_v64)l >> 32, by) + ((ssmp_v64)r >> 32);
+        return (last - x) | (last - y);
+    }
+    x = (ssmp_v64)((r & 0xffffu) - SSMP_TIMES(l, 0, 0 - right));
+    y = (ssmp_v64)((r >> 16) - SSMP_TIMES(l, 16, 0 - right));
+    to[0] = x & SSMP_MAX32;
+    to[1] = y & SSMP_MAX32;
+    to[2] = x >> 32;
+    to[3] = y >> 32;
+    return (ssmp_v64)(((uint32_t)last - (ssmp_v32)x) |
+                      ((uint32_t)last - (ssmp_v32)y));
+}
+
 /* Writes the indices of count pairs, and returns whether one is n or more. */
 SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, uint32_t vector,
                                        uint64_t *out, uint32_t count,
                                        const int wide)
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
+    const uint32_t right = b->perm->right;
     const uint64_t last = b->perm->n - 1;
-    const ssmp_v32 right =
-        ssmp_splat(wide ? b->perm->right : 0 - b->perm->right, 1);
-    ssmp_v64 over = {0}, x, y;
+    ssmp_v64 over = {0};
     uint64_t any = 0;
     uint32_t i;
-    for (i = 0; i < count; i += lanes, vector++) {
-        const ssmp_v32 l = b->l[vector], r = b->r[vector];
-        ssmp_array64 *to =
-            (ssmp_array64 *)(count - i < lanes ? b->rest : out + i);
-        if (wide) {
-            to[0] = x = SSMP_EVEN32(l, right) + ((ssmp_v64)r & SSMP_MAX32);
-            to[1] = y =
-                SSMP_EVEN32((ssmp_v64)l >> 32, right) + ((ssmp_v64)r >> 32);
-            over |= (last - x) | (last - y);
-        } else {
-            x = (ssmp_v64)((r & 0xffffu) - SSMP_SIGNED16(l & 0xffffu, right));
-            y = (ssmp_v64)((r >> 16) - SSMP_SIGNED16(l >> 16, right));
-            over |= (ssmp_v64)(((uint32_t)last - (ssmp_v32)x) |
-                               ((uint32_t)last - (ssmp_v32)y));
-            to[0] = x & SSMP_MAX32;
-            to[1] = y & SSMP_MAX32;
-            to[2] = x >> 32;
-            to[3] = y >> 32;
-        }
-    }
-    for (i = count & (0 - lanes); i < count; i++)
+    for (; count >= lanes; count -= lanes, out += lanes, vector++)
+        over |= ssmp_bulk_join(b->l[vector], b->r[vector], right, last,
+                               (ssmp_array64 *)out, wide);
+    if (count != 0)
+        over |= ssmp_bulk_join(b->l[vector], b->r[vector], right, last,
+                               (ssmp_array64 *)b->rest, wide);
+    for (i = 0; i < count; i++)
         out[i] = b->rest[i & (lanes - 1)];
     for (i = 0; i < SSMP_BYTES / 8; i++)
         any |= wide ? over[i] : over[i] | over[i] << 32;
@@ -2051,7 +2056,7 @@ SSMP_NOINLINE void ssmp_bulk_any(const statesampler_perm *perm, uint64_t first,
     }
     for (; count != 0; out += some, count -= some, cells = 0) {
         some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
-        used = vectors = (some + lanes - 1) / lanes;
+        used = vectors = ((some << wide) + SSMP_LANES16 - 1) / SSMP_LANES16;
         if (map)
             ssmp_bulk_load(&b, 0, out, some, wide);
         for (j = 0; !map && j < used; j++) {

@@ -198,7 +198,7 @@ KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
 # last two.
 SYMMETRIC = re.compile(
     r"ssmp_(add_mod|derive|min|run_match|high16)|"
-    r"SSMP_(EVEN|HIGH|SIGNED)\d+|v(minq|mull)_u\d+")
+    r"SSMP_(EVEN|HIGH)\d+|v(minq|mull)_u\d+")
 FACTORS_LAST = re.compile(r"SSMP_(X86|HALF|HIGH)")
 
 
