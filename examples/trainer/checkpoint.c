@@ -156,7 +156,7 @@ static const char *write_own(const run *r, const char *path,
     for (i = 0; i <= r->optimizer.states; i++)
         for (t = 0; t < r->model.num_tensors; t++) {
             size = r->model.tensors[t].size * sizeof(float);
-            if (r->owner[t] == r->rank)
+            if (r->model.tensors[t].mine)
                 good = good &&
                        write_part(file, h, place,
                                   optimizer_array(&r->optimizer, t, i), size);

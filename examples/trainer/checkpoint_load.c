@@ -153,7 +153,7 @@ static const char *read_tensors(source *s)
     for (i = 0; i <= last; i++)
         for (t = 0; t < r->model.num_tensors; t++) {
             size = r->model.tensors[t].size * sizeof(float);
-            if (r->owner[t] == r->rank && !*wrong)
+            if (r->model.tensors[t].mine && !*wrong)
                 wrong = read_part(s, place,
                                   optimizer_array(&r->optimizer, t, i), size,
                                   r->model.tensors[t].name);

@@ -8,7 +8,7 @@
    called by all processes at the same point, and wait there.
 
        sh examples/trainer/launch.sh 4 examples/trainer/plain.yaml */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#define _POSIX_C_SOURCE 200809L /* SIGUSR1 */
 
 #include "agree.h"
 #include "checkpoint.h"
@@ -22,7 +22,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Flushes standard output. Returns the exit status. */
 static int end_print(void)
@@ -119,14 +118,6 @@ static void tell(run *r, const char *also, const char *format, ...)
     fflush(stdout);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* started: when step `first` was done. */
 static void take_step(run *r, double started, uint64_t first)
 {
@@ -140,7 +131,7 @@ static void take_step(run *r, double started, uint64_t first)
         return;
     left = ((uint64_t)r->config.num_epochs - epoch) *
                statesampler_mix_num_turns(mix) - statesampler_mix_turn(mix);
-    left = (uint64_t)((double)left * (seconds() - started) /
+    left = (uint64_t)((double)left * (MPI_Wtime() - started) /
                       (double)(r->step - first));
     snprintf(also, sizeof also, ", %" PRIu64 ":%02" PRIu64 " left", left / 60,
              left % 60);
@@ -189,7 +180,7 @@ static int is_due(const run *r, int ended)
 static int train(run *r)
 {
     const uint64_t first = r->step;
-    const double started = seconds();
+    const double started = MPI_Wtime();
     int ended, stopped = 0;
 
     if (r->rank == 0 && r->config.test_model && r->text.held == 0)

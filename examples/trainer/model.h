@@ -20,6 +20,7 @@ typedef struct model_tensor {
     size_t offset, size; /* in model.weights, in elements */
     size_t columns;      /* of a matrix: the inputs of its layer */
     int kind;
+    int owner, mine; /* a process, and whether it is this one: see reduce.h */
 } model_tensor;
 
 /* What a block keeps for the backward pass. Under O1 all except the first two

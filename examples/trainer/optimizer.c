@@ -10,7 +10,7 @@
 /* Whether this process updates a tensor. */
 static int is_stepped(const optimizer *o, size_t tensor)
 {
-    return !o->sharded || o->owner[tensor] == o->rank;
+    return !o->sharded || o->m->tensors[tensor].mine;
 }
 
 /* Weight decay of a tensor, by its kind and its name. */
@@ -33,7 +33,7 @@ static double decay_of(const optimizer *o, size_t tensor)
 }
 
 void optimizer_init(optimizer *o, const struct trainer_config *config,
-                    model *m, const int *owner)
+                    model *m)
 {
     size_t t;
     int i;
@@ -41,12 +41,9 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     memset(o, 0, sizeof *o);
     o->config = config;
     o->m = m;
-    o->owner = owner;
     o->sharded = config->zero_stage > 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &o->rank);
     o->states = config->algorithm == CONFIG_ADAMW ? 2
-                : config->momentum > 0            ? 1
-                                                            : 0;
+                                                : config->momentum > 0;
     o->norms = memory_take(MEMORY_WORK, m->num_tensors, sizeof *o->norms);
     for (i = 0; i < o->states; i++) {
         o->state[i] = memory_take(MEMORY_WORK, m->num_tensors,
@@ -192,7 +189,7 @@ void optimizer_share(optimizer *o, int states)
     for (t = 0; t < o->m->num_tensors; t++)
         for (i = 0; i <= (states ? o->states : 0); i++)
             MPI_Bcast(optimizer_array(o, t, i), (int)o->m->tensors[t].size,
-                      MPI_FLOAT, o->owner[t], MPI_COMM_WORLD);
+                      MPI_FLOAT, o->m->tensors[t].owner, MPI_COMM_WORLD);
 }
 
 void optimizer_step(optimizer *o, const reduce *r, double rate)

@@ -13,8 +13,7 @@ enum { OPTIMIZER_STATES = 2 };
 typedef struct optimizer {
     const struct trainer_config *config;
     model *m;
-    const int *owner;
-    int rank, sharded;
+    int sharded;
     int states;   /* numbers kept per weight: 0, 1 or 2 */
     float **state[OPTIMIZER_STATES]; /* [which][tensor], or NULL */
     float *norms;  /* of the tensors' gradients, for clipping */
@@ -22,7 +21,7 @@ typedef struct optimizer {
 } optimizer;
 
 void optimizer_init(optimizer *o, const struct trainer_config *config,
-                    model *m, const int *owner);
+                    model *m);
 
 /* The weights of a tensor (which is 0), or its state 1 .. states. */
 float *optimizer_array(const optimizer *o, size_t tensor, int which);

@@ -36,22 +36,25 @@ int64_t reduce_round(int64_t *sums, const real *values, size_t count,
     return bad;
 }
 
-void reduce_owners(int *owner, const model *m, int world)
+void reduce_owners(model *m, int rank, int world)
 {
     size_t *sum = memory_borrow((size_t)world, sizeof *sum), t;
-    int rank;
+    int i;
 
     for (t = 0; t < m->num_tensors; t++) {
-        owner[t] = 0;
-        for (rank = 1; rank < world; rank++)
-            if (sum[rank] < sum[owner[t]])
-                owner[t] = rank;
-        sum[owner[t]] += m->tensors[t].size;
+        model_tensor *is = m->tensors + t;
+
+        is->owner = 0;
+        for (i = 1; i < world; i++)
+            if (sum[i] < sum[is->owner])
+                is->owner = i;
+        is->mine = is->owner == rank;
+        sum[is->owner] += is->size;
     }
     free(sum);
 }
 
-void reduce_init(reduce *r, const model *m, const int *owner,
+void reduce_init(reduce *r, const model *m,
                  const struct trainer_config *config)
 {
     const int64_t elements = config->reduce_buffer_size;
@@ -60,10 +63,8 @@ void reduce_init(reduce *r, const model *m, const int *owner,
 
     memset(r, 0, sizeof *r);
     r->m = m;
-    r->owner = owner;
     r->stage = config->zero_stage;
     r->manual = config->manual_gradient_reduction;
-    MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     r->requests = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->requests);
     r->sum = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->sum);
     if (r->stage == 2 && elements >= 0) {
@@ -80,7 +81,7 @@ void reduce_init(reduce *r, const model *m, const int *owner,
     for (t = 0; t < m->num_tensors; t++)
         if (all)
             r->sum[t] = all + m->tensors[t].offset;
-        else if (owner[t] == r->rank)
+        else if (m->tensors[t].mine)
             r->sum[t] = memory_take(MEMORY_GRADIENTS, m->tensors[t].size, 8);
 }
 
@@ -88,7 +89,8 @@ void reduce_init(reduce *r, const model *m, const int *owner,
    for all. */
 static void begin_sum(reduce *r, int64_t *values, size_t count, size_t tensor)
 {
-    const int owner = r->owner[tensor], mine = owner == r->rank;
+    const int owner = r->m->tensors[tensor].owner;
+    const int mine = r->m->tensors[tensor].mine;
     MPI_Request *request = &r->requests[r->begun++];
 
     if (r->stage == 2)
@@ -145,7 +147,7 @@ static void piece_end(reduce *r)
     size_t i;
 
     end_sums(r);
-    if (r->owner[r->tensor] == r->rank)
+    if (r->m->tensors[r->tensor].mine)
         for (i = 0; i < r->count; i++)
             r->sum[r->tensor][r->from + i] += r->piece[i];
     r->count = 0;

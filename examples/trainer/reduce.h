@@ -24,19 +24,18 @@ enum {
 
 typedef struct reduce {
     const model *m;
-    const int *owner; /* of each tensor */
-    int rank, stage;  /* ZeRO stage; 2: only owners have sums at the end */
-    int manual;       /* reduce after the backward pass, not during it */
-    int64_t **sum;    /* of each tensor, or NULL */
+    int stage;      /* ZeRO stage; 2: only owners have sums at the end */
+    int manual;     /* reduce after the backward pass, not during it */
+    int64_t **sum;  /* of each tensor, or NULL */
 
-    double unscale;   /* 1 / loss scale */
-    int64_t leaves;   /* of this process in this step */
+    double unscale; /* 1 / loss scale */
+    int64_t leaves; /* of this process in this step */
     int64_t totals[REDUCE_TOTALS];
     MPI_Request *requests;
-    int begun;        /* requests of this step */
+    int begun;      /* requests of this step */
 
-    double bucket;    /* bytes of a message, unless a tensor has more */
-    size_t rest;      /* elements from 0 on whose sums are not yet sent */
+    double bucket;  /* bytes of a message, unless a tensor has more */
+    size_t rest;    /* elements from 0 on whose sums are not yet sent */
 
     /* Stage 2 with reduce_buffer_size: sums of own tensors only, so every
        leaf's gradient is sent, piece by piece. Otherwise NULL. */
@@ -45,7 +44,7 @@ typedef struct reduce {
     size_t tensor, from, count; /* that is under way */
 } reduce;
 
-void reduce_init(reduce *r, const model *m, const int *owner,
+void reduce_init(reduce *r, const model *m,
                  const struct trainer_config *config);
 
 /* A step: reduce_begin with the number of this process's leaves; for each leaf
@@ -75,6 +74,6 @@ int64_t reduce_round(int64_t *sums, const real *values, size_t count,
 
 /* ZeRO's owners of whole tensors: in list order, each goes to the rank with the
    smallest sum of sizes so far, the first one on ties. */
-void reduce_owners(int *owner, const model *m, int world);
+void reduce_owners(model *m, int rank, int world);
 
 #endif

@@ -35,11 +35,9 @@ void run_init_model(run *r)
 
     model_init(&r->model, &shape, (size_t)c->splits, c->half);
     model_fill(&r->model, (uint64_t)c->seed_value);
-    r->owner = memory_take(MEMORY_WORK, r->model.num_tensors,
-                           sizeof *r->owner);
-    reduce_owners(r->owner, &r->model, r->world);
-    reduce_init(&r->reduce, &r->model, r->owner, c);
-    optimizer_init(&r->optimizer, c, &r->model, r->owner);
+    reduce_owners(&r->model, r->rank, r->world);
+    reduce_init(&r->reduce, &r->model, c);
+    optimizer_init(&r->optimizer, c, &r->model);
     scaler_init(&r->scaler, r->model.half, c->loss_scale);
 }
 
@@ -138,7 +136,7 @@ uint64_t run_digest(const run *r)
     int i;
 
     for (t = 0; t < count; t++) {
-        if (r->owner[t] != r->rank)
+        if (!r->model.tensors[t].mine)
             continue;
         hashes[t] = TEXT_HASH;
         for (i = 0; i <= r->optimizer.states; i++)

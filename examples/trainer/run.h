@@ -22,7 +22,6 @@ typedef struct run {
     text text;
     feed feed;
     model model;
-    int *owner; /* of each tensor */
     reduce reduce;
     optimizer optimizer;
     scaler scaler;

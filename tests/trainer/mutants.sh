@@ -67,7 +67,7 @@ fault 'the audit is not saved' feed.c elsewhere 's/if (keep_served)/if (0)/'
 fault 'the audit does not see a sequence' feed.c processes \
     's/if (i < kept)/if (i > 0 \&\& i < kept)/'
 fault 'a process reads all tensors' checkpoint_load.c parts \
-    '/^static const char \*read_tensors/,/^}/s/r->owner\[t\] == r->rank/1/'
+    '/^static const char \*read_tensors/,/^}/s/r->model.tensors\[t\].mine/1/'
 fault 'the texts are not compared' checkpoint_load.c foreign \
     's/s->head->texts != s->r->text.hash/0/'
 fault 'keys of the sampler are not compared' config_keys.h foreign \
@@ -75,7 +75,7 @@ fault 'keys of the sampler are not compared' config_keys.h foreign \
 fault 'the number of machines must be the same' config_keys.c foreign \
     's/c->num_nodes = 1;//'
 fault 'two processes read all tensors of three' checkpoint_load.c parts \
-    '/^static const char \*read_tensors/,/^}/s/r->owner\[t\] == r->rank/(r->owner[t] == r->rank || r->world == 2)/'
+    '/^static const char \*read_tensors/,/^}/s/r->model.tensors\[t\].mine/(r->model.tensors[t].mine || r->world == 2)/'
 fault 'reduce_buffer_size is not obeyed' reduce.c memory \
     's/r->stage == 2 && elements >= 0/elements < -1/'
 fault 'a hash is not checked' checkpoint_load.c damaged \

@@ -49,15 +49,15 @@ static void owners(void)
 {
     const model_shape shape = {3, 4, 32, 128, 32};
     model m;
-    int owner[64], world, rank;
+    int world, rank;
     size_t t, size;
 
     model_init(&m, &shape, 1, 0);
     for (world = 1; world <= 8; world++) {
-        reduce_owners(owner, &m, world);
+        reduce_owners(&m, 0, world);
         for (rank = 0; rank < world; rank++) {
             for (t = 0, size = 0; t < m.num_tensors; t++)
-                size += owner[t] == rank ? m.tensors[t].size : 0;
+                size += m.tensors[t].owner == rank ? m.tensors[t].size : 0;
             check(size <= m.num_weights / (size_t)world + m.largest,
                   "an owner has at most total / W + the largest",
                   (double)size);
