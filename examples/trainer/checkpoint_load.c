@@ -257,11 +257,11 @@ const char *checkpoint_load(run *r, char name[64])
         if (r->rank == 0)
             fprintf(stderr, "trainer: skipping %s: %s\n", path, wrong);
     }
-    if (found < asked && asked > 1)
-        return complain("%s has only %" PRId64 " checkpoints, but LATEST_"
-                        "CHECKPOINT_RESUME_FILE_NUM is %" PRId64, dir, found,
-                        asked);
-    return found > 0 ? complain("no intact checkpoint in %s", dir) : "";
+    if (found == 0 && asked == 1)
+        return "";
+    return complain("no intact checkpoint in %s: it has %" PRId64 ", and "
+                    "LATEST_CHECKPOINT_RESUME_FILE_NUM is %" PRId64, dir,
+                    found, asked);
 }
 
 const char *checkpoint_begin(run *r, const char *path, int extend)

@@ -69,8 +69,7 @@ const char *log_open(run *r)
     wrong = make_folders(r->config.dir);
     if (*wrong)
         return wrong;
-    snprintf(path, sizeof r->log_path, "%s/log.txt",
-             r->config.dir);
+    snprintf(path, sizeof r->log_path, "%s/log.txt", r->config.dir);
     file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (file >= 0 && (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)))
         return complain("cannot write %s: it is not a regular file", path);
@@ -94,19 +93,17 @@ const char *log_check(const run *r, int *failed)
 {
     uint64_t hash = TEXT_HASH, at = 0;
     char some[4096];
-    ssize_t got = 1;
+    ssize_t got = 0;
 
     if (!r->log)
         return "";
-    while (at < r->log_bytes && got > 0) {
-        const uint64_t left = r->log_bytes - at;
+    while (at < r->log_bytes &&
+           (got = pread(fileno(r->log), some, sizeof some, (off_t)at)) > 0) {
+        const uint64_t left = r->log_bytes - at, read = (uint64_t)got;
+        const size_t size = (size_t)(read < left ? read : left);
 
-        got = pread(fileno(r->log), some,
-                    left < sizeof some ? (size_t)left : sizeof some, (off_t)at);
-        if (got > 0) {
-            hash = text_hash(hash, some, (size_t)got);
-            at += (uint64_t)got;
-        }
+        hash = text_hash(hash, some, size);
+        at += size;
     }
     *failed = got < 0;
     if (*failed)

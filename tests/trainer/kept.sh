@@ -150,19 +150,22 @@ damaged() {
         'the head is changed'
     grep -q 'skipping .*step-000000000032: its head is' "$folder/errors" ||
         fail 'the head is not named'
-    refused 'has only 5 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 6' \
-        $number=6
+    none_intact 5 6
     truncate -s -1 $dir/step-000000000030
     : >$dir/step-000000000020
     : >$dir/step-000000000016
     : >$dir/step-000000000010
-    refused 'no intact checkpoint in [^ ]*$' $number=2
+    none_intact 5 2
     : >$newest
-    refused 'no intact checkpoint in [^ ]*$'
+    none_intact 5 1
     dir=$folder/none
-    refused 'has only 0 checkpoints, but LATEST_CHECKPOINT_RESUME_FILE_NUM is 2' $number=2
+    none_intact 0 2
 }
-number=CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM
+
+none_intact() { # FOUND ASKED
+    refused "no intact checkpoint in [^ ]*: it has $1, and LATEST_.* is $2$" \
+        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=$2
+}
 
 change() { # FILE PLACE
     printf x | dd of=$1 bs=1 seek=$2 conv=notrunc 2>/dev/null
