@@ -19,7 +19,8 @@ the Trainer of transformers (000945a9) makes of that, from trainer.py.
   by a batch sampler that draws and forgets them, but not with
   ignore_data_skip. The loader that is made for this counts on from the other
   one's epochs, but from 0 in accelerate 1.7.0 to 1.9.0. Of an epoch's loader
-  it asks for as many batches as it has without a skip, and no more.
+  it asks for as many batches as it has without a skip, and no more. With
+  max_steps it counts the epochs that so many steps begin.
 """
 
 import itertools
@@ -190,7 +191,7 @@ class Trainer:
         self.args = types.SimpleNamespace(
             seed=seed, output_dir=folder, should_save=process == 0,
             ignore_data_skip=False, world_size=processes,
-            process_index=process)
+            process_index=process, max_steps=-1)
         self.data_collator = torch.tensor
         self.place = processes, process
         self.state = types.SimpleNamespace(global_step=0)
@@ -201,8 +202,13 @@ class Trainer:
             sampler=self._get_train_sampler(self.train_dataset)), *self.place)
 
     def steps(self, epochs, steps_done):
-        return trainer(self.get_train_dataloader(), epochs, steps_done,
-                       ignore_data_skip=self.args.ignore_data_skip)
+        shard, count = self.get_train_dataloader(), None
+        if self.args.max_steps > 0:
+            epochs = -(-self.args.max_steps // len(shard))
+            count = self.args.max_steps - steps_done
+        return itertools.islice(trainer(
+            shard, epochs, steps_done,
+            ignore_data_skip=self.args.ignore_data_skip), count)
 
     def train(self, resume_from_checkpoint=None):
         folder = resume_from_checkpoint or "-0"

@@ -632,38 +632,48 @@ class Trainer(unittest.TestCase):
 
 
 def trains(kind, rank, world, saved, train):
-    """A way of test_kills, by a Trainer whose own checkpoints are saved."""
+    """A way of test_kills, by a Trainer whose own checkpoints are saved, which
+    is told its last step."""
+    path, done = saved or ("checkpoint-0", 0)
+    n = test_kills.N
+
     class Recorded(kind):
         def training_step(self, model, inputs):
             self.batch = inputs["index"]
 
         def _save_checkpoint(self, *arguments):
+            nonlocal done
             super()._save_checkpoint(*arguments)
-            train(self.batch, lambda: os.path.join(
-                self.args.output_dir, f"checkpoint-{self.state.global_step}"))
+            done += test_kills.BATCH * world
+            train(self.batch, lambda: (os.path.join(
+                self.args.output_dir, f"checkpoint-{self.state.global_step}"),
+                done))
 
-    n = test_kills.N
-    Recorded(ConcatDataset([range(2 * n // 3), range(2 * n // 3, n)]),
-             test_kills.BATCH, world, rank, 5, tempfile.gettempdir()).train(
-                 resume_from_checkpoint=saved)
+    one = Recorded(ConcatDataset([range(2 * n // 3), range(2 * n // 3, n)]),
+                   test_kills.BATCH, world, rank, 5, tempfile.gettempdir())
+    left = test_kills.EPOCHS * n - done
+    one.args.max_steps = int(path.rpartition("-")[2]) + (
+        left // (test_kills.BATCH * world))
+    one.train(resume_from_checkpoint=saved and path)
 
 
 class Killed(unittest.TestCase):
     def test_the_recipes(self):
-        """3 processes, 2 and 1: what counts are the epochs that 3 processes
-        train on which are not killed. The Trainer counts its last step anew."""
+        """3 processes, 2 and 1, and 1, 2 and 3: what counts is what as many
+        processes as in the beginning serve that are not killed."""
         n, epochs = test_kills.N, test_kills.EPOCHS
         names = dict(groups=[i * i % 97 for i in range(n)], max_tokens=64,
-                     lengths=[20 + 7 * i % 21 for i in range(n)])
+                     lengths=[22 + 7 * i % 11 for i in range(n)])
         for (recipe, kind), chance in zip(
                 recipes(loader_accelerate, **names), cases(4, "recipes")):
             way = functools.partial(trains, kind)
-            whole, _ = test_kills.killed(way, (3,), None)
-            for epoch in range(epochs):
-                self.assertEqual(sorted(whole[epoch * n:][:n]),
-                                 list(range(n)))
-            seen, _ = test_kills.killed(way, (3, 2, 1), chance)
-            self.assertEqual(seen[:epochs * n], whole[:epochs * n], recipe)
+            for worlds in (3, 2, 1), (1, 2, 3):
+                whole, _ = test_kills.killed(way, worlds[:1], None)
+                for epoch in range(epochs):
+                    self.assertEqual(sorted(whole[epoch * n:][:n]),
+                                     list(range(n)))
+                seen, _ = test_kills.killed(way, worlds, chance)
+                self.assertEqual(seen, whole, recipe)
 
 
 @real("transformers")
