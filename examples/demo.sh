@@ -186,7 +186,7 @@ claim "beats a bigram" "$held against $bigram bits per byte" "$held < $bigram"
 claim "audit" "$audits of $epochs epochs: every sample exactly once" \
     "$audits == $epochs"
 claim "bit-identical" "digest $digest, compared byte for byte" "$same"
-claim "sampler state" "$state bytes for $number datasets of any size" \
+claim "sampler state" "$state bytes for $number dataset(s) of any size" \
     "$state <= 64 + 192 * $number"
 echo
 [ "$wrong" -eq 0 ] || fail "FAILED, $wrong of these are not true"
