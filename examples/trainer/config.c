@@ -1,32 +1,62 @@
-/* config.c - reads a configuration: libyaml's events, one at a time, become
-   paths and values. Errors name the line and the key. */
+/* config.c - the table of all keys, and reading: libyaml's events, one at a
+   time, become paths and values. Errors name the line and the key. */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
-/* The maximum size of a text. A printed configuration is smaller: three lists
-   of CONFIG_FILES texts of two bytes per letter take 98,496 bytes. */
-enum { SIZE = 131072 };
+/* ---- Keys ---- */
 
-#define BASE "OPTIMIZER.base_optimizer."
-#define UNKNOWN "not a key; --keys lists all keys"
+#define TRAIN "DATA.TRAIN."
+#define TEST "DATA.TEST."
+#define AMP "MODEL.AMP_PARAMS."
+#define RECOMPUTE "MODEL.ACTIVATION_CHECKPOINTING."
+#define GPT "MODEL.TRUNK.GPT."
+#define LR "OPTIMIZER.param_schedulers.lr."
+#define SCALING LR "auto_lr_scaling."
 
-/* One text: the file or an argument. */
-struct reader {
-    struct trainer_config *config;
-    const char *text;
-    size_t size;
-    bool argument;
-    bool given[CONFIG_KEYS];        /* by this text */
-    int documents;
-    yaml_parser_t parser;
-    yaml_event_t event;             /* the current one */
+#define BOOL "True or False"
+#define WHOLE "a whole number in "
+#define SMALL_COUNT WHOLE "[1, 1000000]"
+#define COUNT WHOLE "[1, 1099511627776]"
+#define NUMBER "a number in "
+#define RATES NUMBER "[0, 1000000]"
+#define TEXT "printable text, quoted if it looks like a number or True, with " \
+    "a length in "
+
+#define SIZE(field) sizeof ((struct trainer_config *)0)->field
+#define KEY(kind, field, path, allowed, same, meaning, ...) \
+    {IS_##kind, offsetof(struct trainer_config, field), SIZE(field), path, \
+     allowed, CONFIG_##same, meaning},
+const struct config_key config_table[CONFIG_KEYS] = {
+#include "config_keys.h"
 };
+
+#define KEY(kind, field, path, allowed, same, meaning, ...) \
+    .field = __VA_ARGS__,
+static const struct trainer_config defaults = {
+#include "config_keys.h"
+};
+
+uint32_t config_key_number(const char *path)
+{
+    uint32_t i = 0;
+
+    while (i < CONFIG_KEYS && strcmp(config_table[i].path, path) != 0)
+        i++;
+    return i;
+}
+
+void config_defaults(struct trainer_config *config)
+{
+    memcpy(config, &defaults, sizeof *config); /* and its padding */
+}
 
 /* ---- Errors ---- */
 
@@ -53,6 +83,141 @@ bool config_fail(struct trainer_config *config, int32_t line, const char *path,
     return false;
 }
 
+/* ---- Values ---- */
+
+static const char *range_of(const struct config_key *key)
+{
+    return strpbrk(key->allowed, "[(");
+}
+
+/* The index of a word among those allowed, or -1. */
+static int find_word(const char *allowed, const char *text)
+{
+    const size_t length = strlen(text);
+    int number;
+
+    for (number = 0;; number++) { /* ends: a word less */
+        if (strncmp(allowed, text, length) == 0 &&
+            (!allowed[length] || strncmp(allowed + length, " or ", 4) == 0))
+            return number;
+        allowed = strstr(allowed, " or ");
+        if (!allowed)
+            return -1;
+        allowed += strlen(" or ");
+    }
+}
+
+/* Parses a number that YAML and C agree on: decimal, not 010 (which some
+   parsers read as 8), with a dot or exponent only if real, within a double's
+   range. */
+static bool to_number(const char *text, bool real, double *out)
+{
+    const char *digits = text + (*text == '+' || *text == '-');
+    char *end;
+
+    if (text[strspn(text, real ? "+-.eE0123456789" : "+-0123456789")] != 0 ||
+        (digits[0] == '0' && isdigit((unsigned char)digits[1])))
+        return false;
+    errno = 0;
+    *out = strtod(text, &end) + 0.0; /* -0 becomes 0 */
+    return end != text && *end == 0 && errno == 0;
+}
+
+static bool is_in_range(const struct config_key *key, double value)
+{
+    char begin, end;
+    double low, high;
+
+    return sscanf(range_of(key), "%c%lf, %lf%c", &begin, &low, &high, &end) ==
+               4 &&
+           (begin == '(' ? value > low : value >= low) &&
+           (end == ')' ? value < high : value <= high);
+}
+
+/* Whether text, valid UTF-8, can be printed and, if plain, is not read as
+   something else by YAML parsers. */
+static bool is_text(const char *text, bool plain)
+{
+    static const char *const hidden[] = {
+        "\xe2\x80\xa8", "\xe2\x80\xa9", /* line breaks */
+        "\xef\xbb\xbf", "\xef\xbf\xbe", "\xef\xbf\xbf" /* no characters */
+    };
+    static const char *const others[] = {"",    "~",  "null", "true", "false",
+                                         "yes", "no", "on",   "off"};
+    const unsigned char *c;
+    double number;
+    size_t i;
+
+    for (c = (const unsigned char *)text; *c; c++) /* control characters */
+        if (*c < 32 || *c == 127 || (*c == 0xc2 && c[1] < 0xa0))
+            return false;
+    for (i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (strstr(text, hidden[i]))
+            return false;
+    for (i = 0; plain && i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(text, others[i]) == 0)
+            return false;
+    return !plain || !to_number(text, true, &number);
+}
+
+/* The number that a scalar is: the index of a word; or, where there is a range,
+   what strtod makes of it, which is 0 for dynamic. */
+static bool take_number(const struct config_key *key, const char *text,
+                        bool plain, double *value)
+{
+    const bool one_word = !strchr(text, ' ') && (plain || *text != '-');
+    const int word = one_word ? find_word(key->allowed, text) : -1;
+
+    if (word >= 0 || !range_of(key)) {
+        *value = range_of(key) ? strtod(text, NULL) : word;
+        return word >= 0;
+    }
+    return plain && to_number(text, !strstr(key->allowed, WHOLE), value) &&
+           is_in_range(key, *value);
+}
+
+/* Whether a scalar is allowed for a key; then it is stored. plain: not
+   quoted. */
+static bool take_scalar(const struct config_key *key, const char *text,
+                        bool plain, void *out)
+{
+    double value;
+
+    if (key->kind == IS_bool) {
+        *(bool *)out = strcasecmp(text, "true") == 0;
+        return plain && (*(bool *)out || strcasecmp(text, "false") == 0);
+    }
+    if (key->kind == IS_text || key->kind == IS_texts) {
+        snprintf(memset(out, 0, CONFIG_STRING), CONFIG_STRING, "%s", text);
+        return is_in_range(key, (double)strlen(text)) && is_text(text, plain);
+    }
+    if (!take_number(key, text, plain, &value))
+        return false;
+    if (key->kind == IS_whole)
+        *(int64_t *)out = (int64_t)value; /* exact */
+    else
+        *(double *)out = value;
+    return true;
+}
+
+/* ---- Events ---- */
+
+/* The maximum size of a text. A printed configuration is smaller: three lists
+   of CONFIG_FILES texts of two bytes per letter take 98,496 bytes. */
+enum { SIZE = 131072 };
+
+/* One text: the file or an argument. */
+struct reader {
+    struct trainer_config *config;
+    const char *text;
+    size_t size;
+    bool argument;
+    bool given[CONFIG_KEYS];        /* by this text */
+    int documents;
+    yaml_parser_t parser;
+    yaml_event_t event;             /* the current one */
+};
+
 /* The current event's line. */
 static int32_t line_of(const struct reader *r)
 {
@@ -60,8 +225,6 @@ static int32_t line_of(const struct reader *r)
 }
 
 #define FAIL(path, ...) config_fail(r->config, line_of(r), path, __VA_ARGS__)
-
-/* ---- Events ---- */
 
 /* The line of libyaml's error, from 0. Of bad UTF-8 it has the byte only. */
 static size_t problem_line(const struct reader *r)
@@ -101,7 +264,10 @@ static bool next_event(struct reader *r, const char *path)
            FAIL(path, "a second document is not allowed");
 }
 
-/* ---- Keys ---- */
+/* ---- Paths ---- */
+
+#define BASE "OPTIMIZER.base_optimizer."
+#define UNKNOWN "not a key; --keys lists all keys"
 
 /* The number of the key that a path means: without the root `config` of VISSL's
    files and without base_optimizer. */
@@ -154,20 +320,24 @@ static bool read_section(struct reader *r, const char *path)
     }
 }
 
-/* Reads a scalar, or an item of a list. */
-static bool read_scalar(struct reader *r, uint32_t key, const char *path,
+/* Reads a scalar to a field, or to an item of a list. */
+static bool read_scalar(struct reader *r, uint32_t number, const char *path,
                         uint64_t item)
 {
-    const struct config_key *row = &config_table[key];
+    const struct config_key *key = &config_table[number];
+    void *field = (char *)r->config + key->offset;
     const char *text = (const char *)r->event.data.scalar.value;
     const bool plain =
         r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 
+    if (key->kind == IS_texts)
+        field = ((config_texts *)field)->items[item];
+    if (key->kind == IS_reals)
+        field = &((config_reals *)field)->items[item];
     if (r->event.type != YAML_SCALAR_EVENT)
-        return FAIL(path, "must be %s", row->allowed);
-    return config_take_scalar(row, text, plain,
-                              (char *)r->config + row->offset, item) ||
-           FAIL(path, "must be %s, not %s'%.40s'", row->allowed,
+        return FAIL(path, "must be %s", key->allowed);
+    return take_scalar(key, text, plain, field) ||
+           FAIL(path, "must be %s, not %s'%.40s'", key->allowed,
                 plain ? "" : "the text ", text);
 }
 

@@ -154,14 +154,6 @@ uint32_t config_key_number(const char *path);
 /* Whether such a configuration uses a key: those of a schedule have users. */
 bool config_is_used(const struct trainer_config *config, uint32_t key);
 
-/* Stores a scalar in a field, or in an item of a list. Returns whether it is
-   allowed for the key; otherwise the field is undefined. plain: not quoted. */
-bool config_take_scalar(const struct config_key *key, const char *text,
-                        bool plain, void *field, uint64_t item);
-
-/* Sets a field to its default. */
-void config_reset(struct trainer_config *config, uint32_t key);
-
 /* Sets the error. line: as in lines. Returns false. */
 bool config_fail(struct trainer_config *config, int32_t line, const char *path,
                  const char *format, ...);

@@ -100,6 +100,24 @@ double schedule_of_step(const struct trainer_config *c, uint64_t step,
 
 /* ---- Rules between keys ---- */
 
+bool config_is_used(const struct trainer_config *c, uint32_t key)
+{
+    static const int users[CURVE_KEYS] = {
+        ~0, 1 << CONFIG_CONSTANT, 1 << CONFIG_COSINE | 1 << CONFIG_LINEAR,
+        1 << CONFIG_COSINE | 1 << CONFIG_LINEAR,
+        1 << CONFIG_MULTISTEP | 1 << CONFIG_STEPS, 1 << CONFIG_MULTISTEP
+    };
+    const bool composite = c->curve[0].name == CONFIG_COMPOSITE;
+    const uint64_t part = (key - CONFIG_curve0) / CURVE_KEYS;
+
+    if (key == CONFIG_lengths || key == CONFIG_interval_scaling)
+        return composite;
+    if (key < CONFIG_curve0 || key > CONFIG_end8)
+        return key != CONFIG_algorithm || c->optimizer == CONFIG_ZERO;
+    return (part == 0 || (composite && part <= c->lengths.count)) &&
+           users[(key - CONFIG_curve0) % CURVE_KEYS] >> c->curve[part].name & 1;
+}
+
 /* A rule that is broken, in which key, and the sentence that says so. */
 struct rule {
     bool broken;
@@ -226,16 +244,21 @@ static bool check_rest(struct trainer_config *c, int64_t processes)
 static bool check_used(struct trainer_config *c)
 {
     const bool renamed = c->lines[CONFIG_curve0] < 0;
+    struct trainer_config fresh;
     uint32_t i;
 
+    config_defaults(&fresh);
     for (i = 0; i < CONFIG_KEYS; i++) {
+        const struct config_key *key = &config_table[i];
+
         if (config_is_used(c, i))
             continue;
         if (c->lines[i] < 0 || (c->lines[i] > 0 && !renamed))
-            return config_fail(c, c->lines[i], config_table[i].path,
+            return config_fail(c, c->lines[i], key->path,
                                "not used by a schedule of this name (the "
                                "default is multistep)");
-        config_reset(c, i);
+        memcpy((char *)c + key->offset, (char *)&fresh + key->offset,
+               key->size);
     }
     return true;
 }

@@ -1,5 +1,5 @@
 /* config_keys.h - every key of a configuration, once. config.h makes the struct
-   of these rows, config_keys.c the table, and --keys prints KEYS.md. To add a
+   of these rows, config.c the table, and --keys prints KEYS.md. To add a
    key, add a row.
 
        KEY(kind, field, path, allowed, same, meaning, default)
@@ -7,7 +7,7 @@
    kind: of the field, config_bool, ... allowed: words, then perhaps a range,
    whose parentheses exclude; of the number, of each item of a list, or of the
    bytes of a text. same: when it must be the same as in a checkpoint, as in
-   enum config_same. Paths and ranges begin with macros of config_keys.c. Keys
+   enum config_same. Paths and ranges begin with macros of config.c. Keys
    from use_larc to betas may also be below base_optimizer. */
 
 #ifndef CURVE /* config.h has a struct of them */

@@ -148,7 +148,7 @@ const char *text_open(text *t, const struct trainer_config *config)
     static const char *const own[CONFIG_OWN] = {"statesampler.h", "README.md"};
     const config_texts *train = &config->data_paths;
     const config_texts *test = &config->test_data_paths;
-    const uint32_t count = train->count ? train->count : CONFIG_OWN;
+    const uint32_t count = train->count ? (uint32_t)train->count : CONFIG_OWN;
     const char *wrong = "";
     uint32_t i;
 

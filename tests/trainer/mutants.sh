@@ -72,7 +72,7 @@ fault 'the texts are not compared' checkpoint_load.c foreign \
     's/s->head->texts != s->r->text.hash/0/'
 fault 'keys of the sampler are not compared' config_keys.h foreign \
     's/USE_DEBUGGING_SAMPLER", BOOL, RUN/USE_DEBUGGING_SAMPLER", BOOL, FREE/'
-fault 'the number of machines must be the same' config_keys.c foreign \
+fault 'the number of machines must be the same' config_print.c foreign \
     's/c->num_nodes = 1;//'
 fault 'two processes read all tensors of three' checkpoint_load.c parts \
     '/^static const char \*read_tensors/,/^}/s/r->model.tensors\[t\].mine/(r->model.tensors[t].mine || r->world == 2)/'

@@ -1,0 +1,139 @@
+/* config_print.c - configurations as text, and compared. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Prints a word, or as many digits as read back to the same. */
+static void print_number(const struct config_key *key, double value, FILE *to)
+{
+    const bool has_range = strpbrk(key->allowed, "[(") != NULL;
+    const char *word = key->allowed;
+    char text[64];
+    double i;
+
+    for (i = 0; !has_range && i < value; i++)
+        word = strstr(word, " or ") + strlen(" or ");
+    if (!has_range || (strstr(word, " or ") && strtod(word, NULL) == value)) {
+        fprintf(to, "%.*s", (int)strcspn(word, " "), word);
+        return;
+    }
+    snprintf(text, sizeof text, "%.15g", value);
+    fprintf(to, strtod(text, NULL) == value ? "%.15g" : "%.17g", value);
+}
+
+static void print_text(const char *text, FILE *to)
+{
+    for (fputc('"', to); *text; text++)
+        fprintf(to, "%s%c", strchr("\"\\", *text) ? "\\" : "", *text);
+    fputc('"', to);
+}
+
+void config_print_key(const struct trainer_config *config, uint32_t number,
+                      FILE *to)
+{
+    const struct config_key *key = &config_table[number];
+    const void *field = (const char *)config + key->offset;
+    const config_reals *reals = field;
+    const config_texts *texts = field;
+    uint64_t i;
+
+    switch (key->kind) {
+    case IS_bool:
+        fputs(*(const bool *)field ? "True" : "False", to);
+        return;
+    case IS_whole:
+        print_number(key, (double)*(const int64_t *)field, to);
+        return;
+    case IS_real:
+        print_number(key, *(const double *)field, to);
+        return;
+    case IS_text:
+        print_text(field, to);
+        return;
+    default: /* both kinds of lists begin with the count */
+        fputc('[', to);
+        for (i = 0; i < reals->count; i++) {
+            fputs(i > 0 ? ", " : "", to);
+            if (key->kind == IS_reals)
+                print_number(key, reals->items[i], to);
+            else
+                print_text(texts->items[i], to);
+        }
+        fputc(']', to);
+    }
+}
+
+void config_print(const struct trainer_config *config, FILE *to)
+{
+    uint32_t i;
+
+    for (i = 0; i < CONFIG_KEYS; i++) {
+        if (!config_is_used(config, i))
+            continue;
+        fprintf(to, "%s: ", config_table[i].path);
+        config_print_key(config, i, to);
+        fputc('\n', to);
+    }
+}
+
+void config_keys(FILE *to)
+{
+    struct trainer_config defaults;
+    uint32_t i;
+
+    config_defaults(&defaults);
+    fputs("# Keys of the trainer's configuration\n\n"
+          "Names and defaults are VISSL's where it has the key. Keys from "
+          "use_larc to betas may\nalso be below OPTIMIZER.base_optimizer, if "
+          "OPTIMIZER.name is zero. A composite\nschedule has lr.schedulers, a "
+          "list of at most 8, each with keys from lr.name to\nlr.milestones. "
+          "The parentheses of a range exclude, its brackets do not.\n\n"
+          "| key | default | must be | meaning |\n|---|---|---|---|\n", to);
+    for (i = 0; i < CONFIG_KEYS; i++) {
+        const struct config_key *key = &config_table[i];
+
+        if (i >= CONFIG_curve1 && i <= CONFIG_end8)
+            continue;
+        fprintf(to, "| %s | `", key->path);
+        config_print_key(&defaults, i, to);
+        fprintf(to, "` | %s%s | %s |\n",
+                key->kind < IS_reals ? "" : "a list of at most 32, each ",
+                key->allowed, key->meaning);
+    }
+}
+
+/* The same run, by fewer keys. */
+static void normalize(struct trainer_config *c)
+{
+    c->num_proc_per_node = c->world_size;
+    c->num_nodes = 1;
+    c->optimizer = c->algorithm;
+    c->use_amp = c->half;
+    c->opt_level = CONFIG_O1;
+}
+
+bool config_differ(const struct trainer_config *a,
+                   const struct trainer_config *b, enum config_same least,
+                   FILE *to)
+{
+    struct trainer_config was = *a, is = *b;
+    uint32_t i;
+
+    normalize(&was);
+    normalize(&is);
+    for (i = 0; i < CONFIG_KEYS; i++) {
+        const struct config_key *key = &config_table[i];
+
+        if (key->same < least ||
+            memcmp((char *)&was + key->offset, (char *)&is + key->offset,
+                   key->size) == 0)
+            continue;
+        fprintf(to, "%s is ", key->path);
+        config_print_key(&was, i, to);
+        fputs(", but this run's is ", to);
+        config_print_key(&is, i, to);
+        return true;
+    }
+    return false;
+}
