@@ -9,7 +9,8 @@ import warnings
 from common import DataLoader, cases, main, raw, real
 import loader_accelerate
 from loader_accelerate import DataLoaderShard, trainer
-from statesampler import RepeatSampler, Sampler, StatefulDistributedSampler
+from statesampler import (
+    RepeatSampler, Sampler, SpreadBatchSampler, StatefulDistributedSampler)
 from test_accelerate import RECIPES
 import test_kills
 from test_readme import blocks
@@ -176,7 +177,7 @@ class GRPO(unittest.TestCase):
                     items += [index for batch in step for index in batch]
             self.assertEqual(items, expected()[24 * done:], done)
 
-    def test_recipe(self):
+    def test_recipes(self):
         """What examples/README.md says for TRL, by the Trainer's resume."""
         class GRPOTrainer(loader_accelerate.Trainer):
             """TRL's (f2cd5771, trl/trainer/grpo_trainer.py, lines 1213 to
@@ -188,17 +189,12 @@ class GRPO(unittest.TestCase):
                 return DataLoaderShard(
                     DataLoader(self.train_dataset, size,
                                sampler=self._get_train_sampler()), *self.place)
-        with open(RECIPES) as file:
-            recipe, = (each for each in blocks(file.read()) if "trl." in each)
-        names = {"trl": types.SimpleNamespace(GRPOTrainer=GRPOTrainer),
-                 "RepeatSampler": RepeatSampler}
-        exec(recipe, names)
 
-        def items(size, ranks, done):
+        def items(kind, size, ranks, done):
             """What all ranks are given for each step."""
             runs = []
             for rank in range(ranks):
-                one = names["Trainer"](range(PROMPTS), size, ranks, rank, 11)
+                one = kind(range(PROMPTS), size, ranks, rank, 11)
                 one.args.generation_batch_size = COPIES * UNIQUE
                 one.args.steps_per_generation = COPIES * UNIQUE // (
                     size * ranks)
@@ -207,11 +203,30 @@ class GRPO(unittest.TestCase):
                 warnings.simplefilter("ignore")     # set_epoch is relative.
                 return [index for step in zip(*runs) for batch in step
                         for index in batch]
-        for size, ranks in (3, 2), (2, 3), (12, 1):
-            uses = COPIES * UNIQUE // (size * ranks)
-            for done in 0, 1, 7, 10 * uses, 10 * uses + 1, 20 * uses - 1:
-                self.assertEqual(items(size, ranks, done),
-                                 expected(uses)[COPIES * UNIQUE * done:])
+
+        groups = [index * index % 17 for index in range(PROMPTS)]
+        spread = SpreadBatchSampler(groups, UNIQUE, 0, 1, True, 11)
+        batches = [batch for _ in range(EPOCHS) for batch in spread]
+        for batch in batches:
+            self.assertEqual(len({groups[index] for index in batch}), UNIQUE)
+
+        def spread_out(uses):
+            return [index for batch in batches for _ in range(uses)
+                    for index in batch for _ in range(COPIES)]
+        with open(RECIPES) as file:
+            recipes = [each for each in blocks(file.read()) if "trl." in each]
+        for recipe, wanted in zip(recipes, (expected, spread_out)):
+            names = {"trl": types.SimpleNamespace(GRPOTrainer=GRPOTrainer),
+                     "RepeatSampler": RepeatSampler, "groups": groups,
+                     "SpreadBatchSampler": SpreadBatchSampler, "torch": torch}
+            exec(recipe, names)
+            kind = names["Trainer"]
+            for size, ranks in (3, 2), (2, 3), (12, 1):
+                uses = COPIES * UNIQUE // (size * ranks)
+                for done in 0, 1, 7, 10 * uses, 10 * uses + 1, 20 * uses - 1:
+                    self.assertEqual(items(kind, size, ranks, done),
+                                     wanted(uses)[COPIES * UNIQUE * done:])
+        self.assertEqual(len(recipes), 2)
 
     def test_other_uses(self):
         """Half as many ranks take twice as many steps for a generation

@@ -343,6 +343,9 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     takes that time, some 30 ns a sample. Endless loops need not know, so that
     a resume makes one plan.
 
+    A trainer that takes samples from a `sampler`, so many for each batch, as
+    TRL's GRPOTrainer does, cannot have packs.
+
     After load_state_dict, set_start_iter and state_dict(batches=...) cannot go
     back to batches before the loaded state: they raise ValueError. Load an
     earlier state instead.
