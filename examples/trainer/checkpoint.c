@@ -155,11 +155,11 @@ static const char *write_own(const run *r, const char *path,
     good = r->rank != 0 || write_part(file, h, 0, h, head);
     for (i = 0; i <= r->optimizer.states; i++)
         for (t = 0; t < r->model.num_tensors; t++) {
-            size = r->model.tensors[t].size * sizeof(float);
-            if (r->model.tensors[t].mine)
-                good = good &&
-                       write_part(file, h, place,
-                                  optimizer_array(&r->optimizer, t, i), size);
+            const model_tensor *is = r->model.tensors + t;
+
+            size = is->size * sizeof(float);
+            if (is->mine)
+                good = good && write_part(file, h, place, is->array[i], size);
             place += checkpoint_pages(size);
         }
     good = good && fsync(fileno(file)) == 0;

@@ -152,11 +152,11 @@ static const char *read_tensors(source *s)
 
     for (i = 0; i <= last; i++)
         for (t = 0; t < r->model.num_tensors; t++) {
-            size = r->model.tensors[t].size * sizeof(float);
-            if (r->model.tensors[t].mine && !*wrong)
-                wrong = read_part(s, place,
-                                  optimizer_array(&r->optimizer, t, i), size,
-                                  r->model.tensors[t].name);
+            const model_tensor *is = r->model.tensors + t;
+
+            size = is->size * sizeof(float);
+            if (is->mine && !*wrong)
+                wrong = read_part(s, place, is->array[i], size, is->name);
             place += checkpoint_pages(size);
         }
     return wrong;
@@ -220,7 +220,7 @@ static const char *load_one(run *r, const char *path, int take, int *ends)
     MPI_Allreduce(&s.ends, ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (!*wrong) /* each owner has read its tensors */
         optimizer_share(&r->optimizer,
-                        take != WEIGHTS && !r->optimizer.sharded);
+                        take != WEIGHTS && r->config.zero_stage == 0);
     close_source(&s);
     return wrong;
 }

@@ -232,7 +232,8 @@ static void resume(run *r)
    which a process may still die. Returns the exit status. */
 static int report(run *r)
 {
-    uint64_t *all = memory_borrow((size_t)r->world, sizeof memory_taken);
+    uint64_t *all =
+        memory_take(MEMORY_WORK, (size_t)r->world, sizeof memory_taken);
     const uint64_t digest = run_digest(r);
     int kind, process;
 
@@ -251,7 +252,6 @@ static int report(run *r)
         printf("\nsteps %" PRIu64 ", skipped %" PRIu64 "\ndigest %016" PRIx64
                "\n", r->step, r->skipped, digest);
     }
-    free(all);
     return end_print();
 }
 

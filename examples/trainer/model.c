@@ -116,6 +116,8 @@ void model_init(model *m, const model_shape *shape, size_t splits, int half)
     m->half = half;
     tensors_list(m);
     m->weights = memory_take(MEMORY_WEIGHTS, m->num_weights, sizeof(real));
+    for (i = 0; i < m->num_tensors; i++)
+        m->tensors[i].array[0] = m->weights + m->tensors[i].offset;
 
     m->segments = splits;
     m->inputs = memory_take(MEMORY_WORK, splits, sizeof *m->inputs);
@@ -166,7 +168,7 @@ void model_fill(model *m, uint64_t seed)
         desc.stream = text_hash(TEXT_HASH, is->name, strlen(is->name));
         statesampler_init(&hash, &desc);
         for (i = 0; i < is->size; i++)
-            m->weights[is->offset + i] =
+            is->array[0][i] =
                 random ? (real)(deviation *
                                 normal(statesampler_sample_seed(&hash, 0, i)))
                        : fixed;
@@ -180,12 +182,11 @@ void model_fill(model *m, uint64_t seed)
 static const real *weight(const model *m, size_t tensor)
 {
     const model_tensor *t = m->tensors + tensor;
-    const real *weights = m->weights + t->offset;
     real *rounded = m->gradient + (t->kind == MODEL_BIAS ? m->largest : 0);
 
     if (!m->half || (t->kind != MODEL_MATRIX && t->kind != MODEL_BIAS))
-        return weights;
-    memcpy(rounded, weights, t->size * sizeof(real));
+        return t->array[0];
+    memcpy(rounded, t->array[0], t->size * sizeof(real));
     half_round(rounded, NULL, t->size);
     return rounded;
 }

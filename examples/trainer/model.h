@@ -21,6 +21,8 @@ typedef struct model_tensor {
     size_t columns;      /* of a matrix: the inputs of its layer */
     int kind;
     int owner, mine; /* a process, and whether it is this one: see reduce.h */
+    real *array[3];  /* the weights; the optimizer's state, or NULL */
+    int64_t *sum;    /* of the gradients of a step, or NULL */
 } model_tensor;
 
 /* What a block keeps for the backward pass. Under O1 all except the first two

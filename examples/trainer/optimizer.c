@@ -8,17 +8,15 @@
 /* ---- Setup ---- */
 
 /* Whether this process updates a tensor. */
-static int is_stepped(const optimizer *o, size_t tensor)
+static int is_stepped(const optimizer *o, const model_tensor *t)
 {
-    return !o->sharded || o->m->tensors[tensor].mine;
+    return o->config->zero_stage == 0 || t->mine;
 }
 
 /* Weight decay of a tensor, by its kind and its name. */
-static double decay_of(const optimizer *o, size_t tensor)
+static double decay_of(const struct trainer_config *c, const model_tensor *t)
 {
-    const struct trainer_config *c = o->config;
     const config_texts *names = &c->non_regularized_parameters;
-    const model_tensor *t = o->m->tensors + tensor;
     uint32_t i;
 
     if (c->construct_single_param_group_only)
@@ -41,18 +39,13 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     memset(o, 0, sizeof *o);
     o->config = config;
     o->m = m;
-    o->sharded = config->zero_stage > 0;
     o->states = config->algorithm == CONFIG_ADAMW ? 2
                                                 : config->momentum > 0;
     o->norms = memory_take(MEMORY_WORK, m->num_tensors, sizeof *o->norms);
-    for (i = 0; i < o->states; i++) {
-        o->state[i] = memory_take(MEMORY_WORK, m->num_tensors,
-                                  sizeof(float *));
-        for (t = 0; t < m->num_tensors; t++)
-            if (is_stepped(o, t))
-                o->state[i][t] = memory_take(
-                    MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
-    }
+    for (t = 0; t < m->num_tensors; t++)
+        for (i = 1; i <= o->states && is_stepped(o, m->tensors + t); i++)
+            m->tensors[t].array[i] = memory_take(
+                MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
 }
 
 /* ---- The rules ---- */
@@ -161,24 +154,18 @@ static double clipping(optimizer *o, const reduce *r)
         return 1;
     for (t = 0; t < o->m->num_tensors; t++) {
         o->norms[t] = 0;
-        if (!is_stepped(o, t))
+        if (!is_stepped(o, o->m->tensors + t))
             continue;
         reduce_gradient(r, t, o->m->gradient);
         o->norms[t] = (float)optimizer_norm(
             o->m->gradient, o->m->tensors[t].size, power);
     }
-    if (o->sharded) /* exact, as all processes but one have 0 */
+    if (o->config->zero_stage > 0) /* exact, as all processes but one have 0 */
         MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors,
                       MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     total = optimizer_norm(o->norms, o->m->num_tensors, power);
     total = o->config->max_norm / (total + 1e-6);
     return total < 1 ? total : 1;
-}
-
-float *optimizer_array(const optimizer *o, size_t tensor, int which)
-{
-    return which == 0 ? o->m->weights + o->m->tensors[tensor].offset
-                      : o->state[which - 1][tensor];
 }
 
 void optimizer_share(optimizer *o, int states)
@@ -188,7 +175,7 @@ void optimizer_share(optimizer *o, int states)
 
     for (t = 0; t < o->m->num_tensors; t++)
         for (i = 0; i <= (states ? o->states : 0); i++)
-            MPI_Bcast(optimizer_array(o, t, i), (int)o->m->tensors[t].size,
+            MPI_Bcast(o->m->tensors[t].array[i], (int)o->m->tensors[t].size,
                       MPI_FLOAT, o->m->tensors[t].owner, MPI_COMM_WORLD);
 }
 
@@ -205,23 +192,21 @@ void optimizer_step(optimizer *o, const reduce *r, double rate)
     size_t t, i;
 
     for (t = 0; t < o->m->num_tensors; t++) {
-        const size_t size = o->m->tensors[t].size;
-        float *weight = optimizer_array(o, t, 0), *gradient = o->m->gradient;
+        const model_tensor *is = o->m->tensors + t;
+        float *const *a = is->array, *gradient = o->m->gradient;
 
-        if (!is_stepped(o, t))
+        if (!is_stepped(o, is))
             continue;
-        rule.decay = decay_of(o, t);
+        rule.decay = decay_of(c, is);
         reduce_gradient(r, t, gradient);
-        for (i = 0; clip < 1 && i < size; i++)
+        for (i = 0; clip < 1 && i < is->size; i++)
             gradient[i] *= clip;
         if (c->algorithm == CONFIG_ADAMW)
-            optimizer_adamw(weight, gradient, o->state[0][t], o->state[1][t],
-                            size, &rule);
+            optimizer_adamw(a[0], gradient, a[1], a[2], is->size, &rule);
         else
-            optimizer_sgd(weight, gradient, o->states ? o->state[0][t] : NULL,
-                          size, &rule);
+            optimizer_sgd(a[0], gradient, a[1], is->size, &rule);
     }
-    if (o->sharded)
+    if (c->zero_stage > 0)
         optimizer_share(o, 0);
 }
 

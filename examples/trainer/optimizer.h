@@ -8,23 +8,16 @@
 #include "model.h"
 #include "reduce.h"
 
-enum { OPTIMIZER_STATES = 2 };
-
 typedef struct optimizer {
     const struct trainer_config *config;
     model *m;
-    int sharded;
-    int states;   /* numbers kept per weight: 0, 1 or 2 */
-    float **state[OPTIMIZER_STATES]; /* [which][tensor], or NULL */
+    int states;    /* numbers kept per weight: 0, 1 or 2 */
     float *norms;  /* of the tensors' gradients, for clipping */
     int64_t steps; /* without skipped ones */
 } optimizer;
 
 void optimizer_init(optimizer *o, const struct trainer_config *config,
                     model *m);
-
-/* The weights of a tensor (which is 0), or its state 1 .. states. */
-float *optimizer_array(const optimizer *o, size_t tensor, int which);
 
 void optimizer_step(optimizer *o, const reduce *r, double rate);
 

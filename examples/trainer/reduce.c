@@ -3,7 +3,6 @@
 #include "memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PARTS 1099511627776.0 /* 2^40 */
@@ -38,7 +37,7 @@ int64_t reduce_round(int64_t *sums, const real *values, size_t count,
 
 void reduce_owners(model *m, int rank, int world)
 {
-    size_t *sum = memory_borrow((size_t)world, sizeof *sum), t;
+    size_t *sum = memory_take(MEMORY_WORK, (size_t)world, sizeof *sum), t;
     int i;
 
     for (t = 0; t < m->num_tensors; t++) {
@@ -51,7 +50,6 @@ void reduce_owners(model *m, int rank, int world)
         is->mine = is->owner == rank;
         sum[is->owner] += is->size;
     }
-    free(sum);
 }
 
 void reduce_init(reduce *r, const model *m,
@@ -63,44 +61,41 @@ void reduce_init(reduce *r, const model *m,
 
     memset(r, 0, sizeof *r);
     r->m = m;
-    r->stage = config->zero_stage;
-    r->manual = config->manual_gradient_reduction;
+    r->config = config;
     r->requests = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->requests);
-    r->sum = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->sum);
-    if (r->stage == 2 && elements >= 0) {
+    if (config->zero_stage == 2 && elements >= 0) {
         r->capacity = elements > 0 && (size_t)elements < m->largest
                           ? (size_t)elements
                           : m->largest; /* 0: whole tensors */
         r->piece = memory_take(MEMORY_GRADIENTS, r->capacity, 8);
     } else {
-        /* In stage 2 each tensor has an owner of its own. */
-        r->bucket =
-            r->stage == 2 ? 0 : config->ddp_bucket_cap_mb * 1048576;
         all = memory_take(MEMORY_GRADIENTS, m->num_weights, 8);
     }
-    for (t = 0; t < m->num_tensors; t++)
+    for (t = 0; t < m->num_tensors; t++) {
+        model_tensor *is = m->tensors + t;
+
         if (all)
-            r->sum[t] = all + m->tensors[t].offset;
-        else if (m->tensors[t].mine)
-            r->sum[t] = memory_take(MEMORY_GRADIENTS, m->tensors[t].size, 8);
+            is->sum = all + is->offset;
+        else if (is->mine)
+            is->sum = memory_take(MEMORY_GRADIENTS, is->size, 8);
+    }
 }
 
 /* Begins to sum values over all processes: for a tensor's owner in stage 2, or
    for all. */
-static void begin_sum(reduce *r, int64_t *values, size_t count, size_t tensor)
+static void begin_sum(reduce *r, int64_t *values, size_t count,
+                      const model_tensor *is)
 {
-    const int owner = r->m->tensors[tensor].owner;
-    const int mine = r->m->tensors[tensor].mine;
     MPI_Request *request = &r->requests[r->begun++];
 
-    if (r->stage == 2)
-        MPI_Ireduce(mine ? MPI_IN_PLACE : values, mine ? values : NULL,
-                    (int)count, MPI_INT64_T, MPI_SUM, owner, MPI_COMM_WORLD,
+    if (r->config->zero_stage == 2)
+        MPI_Ireduce(is->mine ? MPI_IN_PLACE : values, is->mine ? values : NULL,
+                    (int)count, MPI_INT64_T, MPI_SUM, is->owner, MPI_COMM_WORLD,
                     request);
     else
         MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
                        MPI_COMM_WORLD, request);
-    if (r->manual)
+    if (r->config->manual_gradient_reduction)
         MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
@@ -113,31 +108,32 @@ static void end_sums(reduce *r)
 /* ---- Once per step: every process adds up its leaves first ---- */
 
 /* Sends the sums from this tensor on, in one bucket, unless the tensor before
-   fits into it too. Tensors come from the last to the first, as in the backward
-   pass. */
-static void tensor_end(reduce *r, size_t t)
+   fits into it too; in stage 2 each tensor has its own owner. Tensors come from
+   the last to the first, as in the backward pass. */
+static void tensor_end(reduce *r, const model_tensor *is)
 {
-    const model_tensor *is = r->m->tensors + t;
+    const double cap = r->config->ddp_bucket_cap_mb * 1048576;
     const size_t count = r->rest - is->offset;
 
-    if (t > 0 && (double)(count + is[-1].size) * 8 <= r->bucket)
+    if (is != r->m->tensors && r->config->zero_stage < 2 &&
+        (double)(count + is[-1].size) * 8 <= cap)
         return;
-    begin_sum(r, r->sum[t], count, t);
+    begin_sum(r, is->sum, count, is);
     r->rest = is->offset;
 }
 
-static void add_here(reduce *r, size_t tensor, const real *gradient)
+static void add_here(reduce *r, const model_tensor *is, const real *gradient)
 {
     const int last = r->totals[REDUCE_COUNT] + 1 == r->leaves;
     int done;
 
-    r->totals[REDUCE_OVERFLOWS] += reduce_round(
-        r->sum[tensor], gradient, r->m->tensors[tensor].size, r->unscale);
-    if (!last || r->manual)
+    r->totals[REDUCE_OVERFLOWS] +=
+        reduce_round(is->sum, gradient, is->size, r->unscale);
+    if (!last || r->config->manual_gradient_reduction)
         return;
     if (r->begun > 0) /* MPI makes progress only while it is called */
         MPI_Testall(r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
-    tensor_end(r, tensor);
+    tensor_end(r, is);
 }
 
 /* ---- By pieces, after each leaf: only the owner has the sum ---- */
@@ -147,28 +143,26 @@ static void piece_end(reduce *r)
     size_t i;
 
     end_sums(r);
-    if (r->m->tensors[r->tensor].mine)
-        for (i = 0; i < r->count; i++)
-            r->sum[r->tensor][r->from + i] += r->piece[i];
+    for (i = 0; i < r->count; i++)
+        r->to[i] += r->piece[i];
     r->count = 0;
 }
 
 /* gradient may be NULL: nothing to add. */
-static void send_pieces(reduce *r, size_t tensor, const real *gradient)
+static void send_pieces(reduce *r, const model_tensor *is, const real *gradient)
 {
-    const size_t size = r->m->tensors[tensor].size;
-    size_t from;
+    size_t from, count;
 
-    for (from = 0; from < size; from += r->capacity) {
+    for (from = 0; from < is->size; from += count) {
         piece_end(r);
-        r->tensor = tensor;
-        r->from = from;
-        r->count = size - from < r->capacity ? size - from : r->capacity;
-        memset(r->piece, 0, r->count * 8);
+        count = is->size - from < r->capacity ? is->size - from : r->capacity;
+        memset(r->piece, 0, count * 8);
         if (gradient)
             r->totals[REDUCE_OVERFLOWS] += reduce_round(
-                r->piece, gradient + from, r->count, r->unscale);
-        begin_sum(r, r->piece, r->count, tensor);
+                r->piece, gradient + from, count, r->unscale);
+        begin_sum(r, r->piece, count, is);
+        r->to = is->mine ? is->sum + from : NULL;
+        r->count = is->mine ? count : 0;
     }
 }
 
@@ -176,16 +170,15 @@ static void send_pieces(reduce *r, size_t tensor, const real *gradient)
 
 void reduce_begin(reduce *r, double unscale, uint64_t leaves)
 {
-    const model *m = r->m;
     size_t t;
 
-    for (t = 0; t < m->num_tensors; t++)
-        if (r->sum[t])
-            memset(r->sum[t], 0, m->tensors[t].size * 8);
+    for (t = 0; t < r->m->num_tensors; t++)
+        if (r->m->tensors[t].sum)
+            memset(r->m->tensors[t].sum, 0, r->m->tensors[t].size * 8);
     memset(r->totals, 0, sizeof r->totals);
     r->unscale = unscale;
     r->leaves = (int64_t)leaves;
-    r->rest = m->num_weights;
+    r->rest = r->m->num_weights;
 }
 
 void reduce_sink(void *context, size_t tensor, const real *gradient)
@@ -193,9 +186,9 @@ void reduce_sink(void *context, size_t tensor, const real *gradient)
     reduce *r = (reduce *)context;
 
     if (r->piece)
-        send_pieces(r, tensor, gradient);
+        send_pieces(r, r->m->tensors + tensor, gradient);
     else
-        add_here(r, tensor, gradient);
+        add_here(r, r->m->tensors + tensor, gradient);
 }
 
 void reduce_loss(reduce *r, double nats)
@@ -213,7 +206,7 @@ void reduce_no_leaf(reduce *r)
     size_t t;
 
     for (t = r->m->num_tensors; r->piece && t-- > 0;)
-        send_pieces(r, t, NULL);
+        send_pieces(r, r->m->tensors + t, NULL);
 }
 
 void reduce_finish(reduce *r)
@@ -225,7 +218,7 @@ void reduce_finish(reduce *r)
     } else {
         /* By hand, or where no leaf was the last, nothing is sent yet. */
         for (t = r->m->num_tensors; r->rest > 0 && t-- > 0;)
-            tensor_end(r, t);
+            tensor_end(r, r->m->tensors + t);
         end_sums(r);
     }
     reduce_totals(r);
@@ -252,7 +245,7 @@ double reduce_mean_loss(const reduce *r)
 
 void reduce_gradient(const reduce *r, size_t tensor, real *gradient)
 {
-    const int64_t *sum = r->sum[tensor];
+    const int64_t *sum = r->m->tensors[tensor].sum;
     const double share = PARTS * (double)r->totals[REDUCE_COUNT];
     size_t i;
 

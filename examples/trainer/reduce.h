@@ -24,24 +24,21 @@ enum {
 
 typedef struct reduce {
     const model *m;
-    int stage;      /* ZeRO stage; 2: only owners have sums at the end */
-    int manual;     /* reduce after the backward pass, not during it */
-    int64_t **sum;  /* of each tensor, or NULL */
+    const struct trainer_config *config;
 
     double unscale; /* 1 / loss scale */
     int64_t leaves; /* of this process in this step */
     int64_t totals[REDUCE_TOTALS];
     MPI_Request *requests;
     int begun;      /* requests of this step */
-
-    double bucket;  /* bytes of a message, unless a tensor has more */
     size_t rest;    /* elements from 0 on whose sums are not yet sent */
 
     /* Stage 2 with reduce_buffer_size: sums of own tensors only, so every
        leaf's gradient is sent, piece by piece. Otherwise NULL. */
     int64_t *piece;
-    size_t capacity;            /* of a piece */
-    size_t tensor, from, count; /* that is under way */
+    size_t capacity; /* of a piece */
+    int64_t *to;     /* where that under way is added, if it is ours */
+    size_t count;    /* of its elements that are */
 } reduce;
 
 void reduce_init(reduce *r, const model *m,

@@ -6,7 +6,6 @@
 #include <cblas.h>
 #include <math.h>
 #include <mpi.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Setup ---- */
@@ -131,23 +130,22 @@ double run_held_out(run *r)
 uint64_t run_digest(const run *r)
 {
     const size_t count = r->model.num_tensors;
-    uint64_t *hashes = memory_borrow(count + 1, sizeof *hashes), digest;
+    uint64_t *hashes = memory_take(MEMORY_WORK, count + 1, sizeof *hashes);
     size_t t;
     int i;
 
     for (t = 0; t < count; t++) {
-        if (!r->model.tensors[t].mine)
+        const model_tensor *is = r->model.tensors + t;
+
+        if (!is->mine)
             continue;
         hashes[t] = TEXT_HASH;
         for (i = 0; i <= r->optimizer.states; i++)
-            hashes[t] = text_hash(hashes[t],
-                                  optimizer_array(&r->optimizer, t, i),
-                                  r->model.tensors[t].size * sizeof(float));
+            hashes[t] = text_hash(hashes[t], is->array[i],
+                                  is->size * sizeof(float));
     }
     MPI_Allreduce(MPI_IN_PLACE, hashes, (int)count, MPI_UINT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
     hashes[count] = r->log_hash; /* the same on all processes */
-    digest = text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
-    free(hashes);
-    return digest;
+    return text_hash(TEXT_HASH, hashes, (count + 1) * sizeof *hashes);
 }

@@ -179,7 +179,7 @@ static float *array_of(const run *r, size_t t, int i, size_t *size)
 
     *size = r->model.tensors[t].size;
     return i > r->optimizer.states ? r->model.weights + at
-                                   : optimizer_array(&r->optimizer, t, i);
+                                   : r->model.tensors[t].array[i];
 }
 
 /* Copies all arrays of a process, or puts them back. */

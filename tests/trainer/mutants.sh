@@ -56,7 +56,7 @@ fault 'a product'\''s shape follows W' kernels.c processes \
         s/ rows, outputs, inputs, 1);/ w, outputs, inputs, 1);\n    if (w < rows)\n        multiply(out + w * outputs, outputs, (matrix){in + w * inputs, inputs, 0}, (matrix){weight, inputs, 1}, rows - w, outputs, inputs, 1);/
     }'
 fault 'momentum is not saved' checkpoint.c elsewhere \
-    's/optimizer_array(&r->optimizer, t, i),/optimizer_array(\&r->optimizer, t, 0),/'
+    's/place, is->array\[i\], size)/place, is->array[0], size)/'
 fault 'the sampler state is not restored' checkpoint_load.c elsewhere \
     '/wrong = feed_load(/,/;/c wrong = "";'
 fault 'the scale is not saved' checkpoint_load.c elsewhere \
@@ -67,7 +67,7 @@ fault 'the audit is not saved' feed.c elsewhere 's/if (keep_served)/if (0)/'
 fault 'the audit does not see a sequence' feed.c processes \
     's/if (i < kept)/if (i > 0 \&\& i < kept)/'
 fault 'a process reads all tensors' checkpoint_load.c parts \
-    '/^static const char \*read_tensors/,/^}/s/r->model.tensors\[t\].mine/1/'
+    '/^static const char \*read_tensors/,/^}/s/is->mine/1/'
 fault 'the texts are not compared' checkpoint_load.c foreign \
     's/s->head->texts != s->r->text.hash/0/'
 fault 'keys of the sampler are not compared' config_keys.h foreign \
@@ -75,9 +75,9 @@ fault 'keys of the sampler are not compared' config_keys.h foreign \
 fault 'the number of machines must be the same' config_print.c foreign \
     's/c->num_nodes = 1;//'
 fault 'two processes read all tensors of three' checkpoint_load.c parts \
-    '/^static const char \*read_tensors/,/^}/s/r->model.tensors\[t\].mine/(r->model.tensors[t].mine || r->world == 2)/'
+    '/^static const char \*read_tensors/,/^}/s/is->mine/(is->mine || r->world == 2)/'
 fault 'reduce_buffer_size is not obeyed' reduce.c memory \
-    's/r->stage == 2 && elements >= 0/elements < -1/'
+    's/config->zero_stage == 2 && elements >= 0/elements < -1/'
 fault 'a hash is not checked' checkpoint_load.c damaged \
     's/hash == checkpoint_hash(.*))/1)/'
 fault 'a tensor of another step stands in' checkpoint.c damaged \
