@@ -188,10 +188,11 @@ function check(code) {
 function big(name, value, bits = 64n) {
     const whole = typeof value === "bigint" || Number.isSafeInteger(value);
     const number = whole ? BigInt(value) : -1n;
-    if (number < 0n || number >> bits)
+    if (number < 0n || number >> bits) {
+        const how = bits > 53n ? " (above 2^53 a bigint)" : "";
         throw new RangeError(`${name} must be a whole number from 0 to ` +
-                             `2^${bits} - 1 (above 2^53 a bigint), not ` +
-                             shown(value));
+                             `2^${bits} - 1${how}, not ${shown(value)}`);
+    }
     return number;
 }
 

@@ -619,7 +619,8 @@ function errors() {
     }
     refuses(null, () => new Sampler(null), TypeError);
     refuses(s, () => s.seek(14), { code: -202 });
-    refuses(s, () => s.seek("1"), RangeError);
+    refuses(s, () => s.seek("1"), /64 - 1 \(above 2\^53 a bigint\), not "1"$/);
+    refuses(s, () => s.reshape({ rank: "1" }), /to 2\^32 - 1, not "1"$/);
     refuses(s, () => s.locate(100), { code: -204 });
     refuses(s, () => s.reshape({ rank: 9, worldSize: 1 }), { code: -102 });
     /* Left out, they would make every rank the first of one. */
