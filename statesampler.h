@@ -1586,49 +1586,45 @@ SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
     ssmp_perm_set_key(perm, key);
 }
 
-/* The keyed function of a round: a value below size. Multiplying x by the high
-   half of x * key makes each of its bits depend on all of them. The high half
-   of x * span is below span, without a division. But some values come more
-   often than others, unless span divides 2^16 or 2^32. If span were the same in
-   all rounds, a Fourier coefficient of a half's differences would show it. */
-SSMP_FN uint32_t ssmp_perm_hash(const statesampler_perm *perm, uint32_t round,
-                                uint32_t half, uint32_t size, int wide)
+/* A round on count pairs: half - hash(other), modulo the half's size. In the
+   hash, multiplying x by the high half of x * key makes each of its bits depend
+   on all of them. The high half of x * span is below span, without a division.
+   But some values come more often than others, unless span divides 2^16 or
+   2^32. If span were the same in all rounds, a Fourier coefficient of a half's
+   differences would show it. It calls nothing, as tcc inlines nothing. */
+SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
+                             const statesampler_perm *perm, uint32_t round,
+                             uint32_t count, int wide)
 {
     const uint32_t *key = perm->keys + (wide ? 2 * round : round);
+    const uint32_t size = round & 1 ? perm->right : perm->left;
     const uint32_t span = size - round / 2 * (size >> 10);
-    uint32_t x = half;
-    if (wide) {
-        x ^= key[0];
-        x *= (uint32_t)(((uint64_t)x * key[1]) >> 32);
-        return (uint32_t)(((uint64_t)x * span) >> 32);
-    }
-    x ^= key[0] & 0xffffu;
+    const uint32_t add = wide ? key[0] : key[0] & 0xffffu;
+    const uint32_t mul = wide ? key[1] : key[0] >> 16;
+    uint32_t *end = half + count;
+    for (; half != end; half++, other++) {
+        uint32_t x = *other ^ add;
+        if (wide) {
+            x *= (uint32_t)(((uint64_t)x * mul) >> 32);
+            x = (uint32_t)(((uint64_t)x * span) >> 32);
+        } else {
 #ifdef SSMP_REGISTERS64
-    /* The same in the high half of x: one mask less. */
-    x *= (x * (key[0] >> 16)) & 0xffff0000u;
-    return (uint32_t)(((uint64_t)x * span) >> 32);
+            /* The same in the high half of x: one mask less. */
+            x *= (x * mul) & 0xffff0000u;
+            x = (uint32_t)(((uint64_t)x * span) >> 32);
 #else
-    x *= (x * (key[0] >> 16)) >> 16;
-    return ((x & 0xffffu) * span) >> 16;
+            x *= (x * mul) >> 16;
+            x = ((x & 0xffffu) * span) >> 16;
 #endif
-}
-
-/* half - value modulo size. */
-SSMP_FN uint32_t ssmp_sub_mod(uint32_t half, uint32_t value, uint32_t size)
-{
+        }
+        x = *half - x;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-    /* A negative difference is a large number, and min one instruction. */
-    return min(half - value, half - value + size);
+        /* A negative difference is a large number, and min one instruction. */
+        *half = min(x, x + size);
 #else
-    half -= value;
-    return half + (size & (0 - (half >> 31)));
+        *half = x + (size & (0 - (x >> 31)));
 #endif
-}
-
-/* half + value modulo size. */
-SSMP_FN uint32_t ssmp_add_mod(uint32_t half, uint32_t value, uint32_t size)
-{
-    return half + value < size ? half + value : half + value - size;
+    }
 }
 
 /* The left half of a position. A 32-bit division is several times cheaper. */
@@ -1644,15 +1640,10 @@ SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
                                const statesampler_perm *perm, uint32_t count,
                                int wide)
 {
-    const uint32_t left = perm->left, right = perm->right;
-    uint32_t i, j;
+    uint32_t i;
     for (i = 0; i < perm->rounds; i += 2) {
-        for (j = 0; j < count; j++)
-            l[j] = ssmp_sub_mod(
-                l[j], ssmp_perm_hash(perm, i, r[j], left, wide), left);
-        for (j = 0; j < count; j++)
-            r[j] = ssmp_sub_mod(
-                r[j], ssmp_perm_hash(perm, i + 1, l[j], right, wide), right);
+        ssmp_perm_round(l, r, perm, i, count, wide);
+        ssmp_perm_round(r, l, perm, i + 1, count, wide);
     }
 }
 
@@ -1719,13 +1710,16 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
     r = (uint32_t)index - l * right;
-    /* The same cycle backwards, and the same bound. */
+    /* The same cycle backwards, and the same bound. Counted from the other end
+       of [0, size), to subtract is to add. */
     do {
         for (i = perm->rounds; i != 0; i -= 2) {
-            r = ssmp_add_mod(r, ssmp_perm_hash(perm, i - 1, l, right, wide),
-                             right);
-            l = ssmp_add_mod(l, ssmp_perm_hash(perm, i - 2, r, left, wide),
-                             left);
+            r = right - 1 - r;
+            ssmp_perm_round(&r, &l, perm, i - 1, 1, wide);
+            r = right - 1 - r;
+            l = left - 1 - l;
+            ssmp_perm_round(&l, &r, perm, i - 2, 1, wide);
+            l = left - 1 - l;
         }
         index = (uint64_t)l * right + r;
     } while (index - perm->n < ssmp_perm_outside(perm) && turns-- != 0);
@@ -1835,7 +1829,7 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
     (x + (size & (ssmp_v##bits)((ssmp_s##bits)x >> (bits - 1))))
 #endif
 
-/* half - hash(other) modulo size: as in ssmp_perm_hash. */
+/* half - hash(other) modulo size: as in ssmp_perm_round. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
                                        const uint32_t *key, ssmp_v32 size,
                                        ssmp_v32 span, const int wide)

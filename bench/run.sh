@@ -41,7 +41,7 @@ fast resume
 O2 ours bulk 0
 O2 ours lone
 scalar ours bulk 12
-tcc ours bulk 0
+tcc ours bulk 12
 native ours bulk 0
 O2 old
 fast old

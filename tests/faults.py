@@ -197,7 +197,7 @@ KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
 # Calls that give the same when their first two arguments are swapped, or their
 # last two.
 SYMMETRIC = re.compile(
-    r"ssmp_(add_mod|derive|min|run_match|high16)|"
+    r"ssmp_(derive|min|run_match|high16)|"
     r"SSMP_(EVEN|HIGH)\d+|v(minq|mull)_u\d+")
 FACTORS_LAST = re.compile(r"SSMP_(X86|HALF|HIGH)")
 

@@ -32,33 +32,26 @@ static inline uint64_t ssmp_derive(uint64_t key, uint64_t value);
 static inline uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
                                       uint64_t stream);
 
-/*@ requires \valid_read(perm) && 0 < size <= 1 << 31;
-    requires round < (wide ? 12 : 24);
-    assigns \nothing;
-    ensures \result < size;
-*/
-static inline uint32_t ssmp_perm_hash(const statesampler_perm *perm,
-                                      uint32_t round, uint32_t half,
-                                      uint32_t size, int wide);
-
-/*@ logic integer Less(integer half, integer value, integer size) =
+/* How many values a half has, and half - value modulo size. */
+/*@ logic integer Side(statesampler_perm *perm, integer round) =
+      (round & 1) != 0 ? perm->right : perm->left;
+    logic integer Less(integer half, integer value, integer size) =
       half < value ? half - value + size : half - value;
-    logic integer More(integer half, integer value, integer size) =
-      half + value < size ? half + value : half + value - size;
 */
 
-/*@ requires half < size <= 1 << 31 && value < size;
-    assigns \nothing;
-    ensures \result < size;
-    ensures \result == Less(half, value, size);
+/*@ requires \valid_read(perm) && count > 0;
+    requires \valid(half + (0 .. count - 1));
+    requires \valid_read(other + (0 .. count - 1));
+    requires \separated(half + (0 .. count - 1), other + (0 .. count - 1));
+    requires \separated(half + (0 .. count - 1), perm);
+    requires round < (wide ? 12 : 24);
+    requires 0 < Side(perm, round) <= 1 << 31;
+    requires \forall integer j; 0 <= j < count ==>
+      half[j] < Side(perm, round);
+    assigns half[0 .. count - 1];
+    ensures below: \forall integer j; 0 <= j < count ==>
+      \old(half)[j] < Side(perm, round);
 */
-static inline uint32_t ssmp_sub_mod(uint32_t half, uint32_t value,
-                                    uint32_t size);
-
-/*@ requires half < size <= 1 << 31 && value < size;
-    assigns \nothing;
-    ensures \result < size;
-    ensures \result == More(half, value, size);
-*/
-static inline uint32_t ssmp_add_mod(uint32_t half, uint32_t value,
-                                    uint32_t size);
+static inline void ssmp_perm_round(uint32_t *half, const uint32_t *other,
+                                   const statesampler_perm *perm,
+                                   uint32_t round, uint32_t count, int wide);

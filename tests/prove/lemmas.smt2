@@ -1,21 +1,22 @@
-; What is said of integers beside the contracts: a round's subtraction and the
-; inverse's addition, Less and More of base.h, undo each other, no product of
-; two words of 32 bits has more than 64, products rise with their factors, and a
-; division by a factor leaves nothing.
+; What is said of integers beside the contracts: a round's subtraction, Less of
+; base.h, and the inverse's, of a half counted from the other end, undo each
+; other, no product of two words of 32 bits has more than 64, products rise with
+; their factors, and a division by a factor leaves nothing.
 ; contract: half < value ? half - value + size : half - value;
-; contract: half + value < size ? half + value : half + value - size;
+; header: r = right - 1 - r; ssmp_perm_round(&r, &l, perm, i - 1, 1, wide);
+;     r = right - 1 - r; l = left - 1 - l;
+;     ssmp_perm_round(&l, &r, perm, i - 2, 1, wide); l = left - 1 - l;
 ; contract: Count(x, n) && Count(y, n) && 0 <= n && x < y ==>
 ;     x * n + n <= y * n;
 ; contract: Count(t, n) && 0 <= t && 0 < n ==> (t * n) % n == 0;
-; fault: (< (+ x v) size) => (<= (+ x v) size)
+; fault: (- size 1 (less => (- size (less
 ; fault: 4294967296 => 4294967299
 ; fault: (< x y) => (<= x y)
 ; fault: (< r n) => (<= r n)
 (declare-const half Int) (declare-const v Int) (declare-const size Int)
 (declare-const x Int)
 (define-fun less ((x Int)) Int (ite (< x v) (+ (- x v) size) (- x v)))
-(define-fun more ((x Int)) Int
-  (ite (< (+ x v) size) (+ x v) (- (+ x v) size)))
+(define-fun more ((x Int)) Int (- size 1 (less (- size 1 x))))
 (push)
 (assert (and (<= 0 half) (< half size) (<= 0 v) (< v size)))
 (assert (not (and (= (more (less half)) half) (= (less (more half)) half)

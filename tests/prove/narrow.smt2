@@ -1,10 +1,10 @@
 ; The two forms of the hash of 16-bit halves, with 64-bit registers and without:
 ; they are the same, and below the span. x is the half, mixed with the key, and
 ; y the high half of x times the key, whatever these are.
-; header: x *= (x * (key[0] >> 16)) & 0xffff0000u;
-;     return (uint32_t)(((uint64_t)x * span) >> 32);
-; header: x *= (x * (key[0] >> 16)) >> 16;
-;     return ((x & 0xffffu) * span) >> 16;
+; header: x *= (x * mul) & 0xffff0000u;
+;     x = (uint32_t)(((uint64_t)x * span) >> 32);
+; header: x *= (x * mul) >> 16;
+;     x = ((x & 0xffffu) * span) >> 16;
 ; fault: (bvlshr product #x00000010) => (bvlshr product #x0000000f)
 ; fault: (bvand low #x0000ffff) => low
 (set-logic QF_BV)

@@ -244,8 +244,8 @@ smt "no sum or product of a mix wraps, and its sequence is long enough" mix.smt2
 smt 'the ranks of a step and of an epoch have all their positions' tail.smt2
 smt 'every move leaves a sampler where a step begins' sampler.smt2
 smt 'every position is a sample of its block and window' order.smt2
-wp 'the arithmetic below all else' base.c +ceil_div +min +perm_hash \
-    +sub_mod +add_mod +scramble +derive +epoch_key
+wp 'the arithmetic below all else' base.c +ceil_div +min +perm_round \
+    +scramble +derive +epoch_key
 wp 'the sizes of a permutation' perm.c +sqrt_ceil +perm_set_size \
     +perm_set_key +perm_clear +perm_set
 wp 'the tail rules' tail.c +global_batch +cursor_copy +tail_round \
