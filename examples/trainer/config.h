@@ -34,7 +34,7 @@ enum {
 /* The values of keys that take a word, in the order of the words. */
 enum { CONFIG_O0, CONFIG_O1 };
 enum { CONFIG_SGD, CONFIG_ADAMW, CONFIG_ZERO };
-enum { CONFIG_FIRST, CONFIG_ALL, CONFIG_RESTART };
+enum { CONFIG_FIRST, CONFIG_ALL, CONFIG_RESTART }; /* as STATESAMPLER_STOP_ */
 enum { CONFIG_EPOCH, CONFIG_STEP };
 enum { CONFIG_LINEAR_SCALING, CONFIG_SQRT_SCALING };
 enum { CONFIG_RESCALED, CONFIG_FIXED };

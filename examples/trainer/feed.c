@@ -38,9 +38,6 @@ static void begin_epoch(feed *f)
 const char *feed_init(feed *f, const text *t,
                       const struct trainer_config *config)
 {
-    static const uint32_t stops[] = {STATESAMPLER_STOP_FIRST,
-                                     STATESAMPLER_STOP_ALL,
-                                     STATESAMPLER_STOP_RESTART};
     const config_reals *weights = &config->weights;
     int code = STATESAMPLER_OK;
     uint32_t i;
@@ -61,7 +58,7 @@ const char *feed_init(feed *f, const text *t,
     }
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_init(&f->mix, f->sources, t->num_files,
-                                     stops[config->stop]);
+                                     (uint32_t)config->stop);
     if (code != STATESAMPLER_OK)
         return statesampler_error(code);
     f->batch = memory_take(MEMORY_WORK,

@@ -12,11 +12,6 @@
 
 enum { LANES = 16 };
 
-void kernels_begin(void)
-{
-    openblas_set_num_threads(1);
-}
-
 /* ---- Products ---- */
 
 void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
@@ -196,16 +191,6 @@ void gelu_back(real *d, const real *in, size_t count)
 
 /* ---- Rows: softmax, the loss, layernorm ---- */
 
-/* Replaces x by e^(x - largest) and returns the sum. */
-static real exponentials(real *x, real largest, size_t count)
-{
-    size_t i;
-
-    for (i = 0; i < count; i++)
-        x[i] = exponential(x[i] - largest);
-    return sum_of(x, count);
-}
-
 static void scale_by(real *x, real factor, size_t count)
 {
     size_t i;
@@ -214,16 +199,28 @@ static void scale_by(real *x, real factor, size_t count)
         x[i] *= factor;
 }
 
+/* Returns the sum of e^(x - *largest). */
+static real softmax(real *x, size_t count, real *largest)
+{
+    real sum;
+    size_t i;
+
+    *largest = largest_of(x, count);
+    for (i = 0; i < count; i++)
+        x[i] = exponential(x[i] - *largest);
+    sum = sum_of(x, count);
+    scale_by(x, 1 / sum, count);
+    return sum;
+}
+
 void softmax_causal(real *scores, size_t size)
 {
+    real largest;
     size_t i;
 
     for (i = 0; i < size; i++) {
-        real *row = scores + i * size;
-        real sum = exponentials(row, largest_of(row, i + 1), i + 1);
-
-        scale_by(row, 1 / sum, i + 1);
-        memset(row + i + 1, 0, (size - i - 1) * sizeof *row);
+        softmax(scores + i * size, i + 1, &largest);
+        memset(scores + i * size + i + 1, 0, (size - i - 1) * sizeof *scores);
     }
 }
 
@@ -249,12 +246,10 @@ double cross_entropy(real *logits, const unsigned char *target, size_t rows,
     size_t i;
 
     for (i = 0; i < rows; i++) {
-        real *row = logits + i * cols, largest = largest_of(row, cols);
-        double right = (double)row[target[i]] - (double)largest;
-        real sum = exponentials(row, largest, cols);
+        real *row = logits + i * cols, right = row[target[i]], largest;
+        real sum = softmax(row, cols, &largest);
 
-        nats += log((double)sum) - right;
-        scale_by(row, 1 / sum, cols);
+        nats += log((double)sum) - ((double)right - (double)largest);
         row[target[i]] -= 1;
         scale_by(row, scale / (real)rows, cols);
     }

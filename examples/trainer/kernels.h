@@ -15,9 +15,6 @@ typedef double real;
 typedef float real;
 #endif
 
-/* Sets OpenBLAS to one thread, as more give other bits. Call it first. */
-void kernels_begin(void);
-
 /* A matrix, possibly inside a larger one: `stride` is the distance of rows. */
 typedef struct matrix {
     const real *at;

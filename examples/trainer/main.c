@@ -137,7 +137,7 @@ static void take_step(run *r, double started, uint64_t first)
              left % 60);
     tell(r, also, "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
          r->step, epoch, reduce_mean_loss(&r->reduce), r->rate,
-         reduce_overflowed(&r->reduce) ? " skipped" : "");
+         r->reduce.totals[REDUCE_OVERFLOWS] ? " skipped" : "");
 }
 
 static void end_epoch(run *r)

@@ -191,7 +191,7 @@ static const real *weight(const model *m, size_t tensor)
     return rounded;
 }
 
-/* ---- Layers, by the number of their weight; a bias follows it ---- */
+/* ---- Layers, by the number of their weight ---- */
 
 /* Under O1 rounds to half. It is called wherever Apex casts: on inputs and
    outputs of linear layers and matrix products, and on their gradients. */
@@ -201,19 +201,16 @@ static void round_o1(const model *m, real *values, size_t count)
         half_round(values, NULL, count);
 }
 
-/* The head, the last tensor, has no bias. */
-static int has_bias(const model *m, size_t t)
-{
-    return t + 1 < m->num_tensors;
-}
-
+/* The bias is the next tensor; the head, which is the last, has none. */
 static void layer(model *m, real *out, const real *in, size_t t)
 {
-    const model_tensor *is = m->tensors + t;
+    const size_t inputs = m->tensors[t].columns, rows = m->shape.context;
+    const size_t outputs = m->tensors[t].size / inputs;
+    const int biased = t + 1 < m->num_tensors;
 
-    linear(out, in, weight(m, t),
-           has_bias(m, t) ? weight(m, t + 1) : NULL, m->shape.context,
-           is->columns, is->size / is->columns);
+    linear(out, in, weight(m, t), biased ? weight(m, t + 1) : NULL, rows,
+           inputs, outputs);
+    round_o1(m, out, rows * outputs);
 }
 
 /* From d_out to d_in, and the gradients to the sink. */
@@ -224,7 +221,7 @@ static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
     const size_t rows = m->shape.context, inputs = is->columns;
     const size_t outputs = is->size / inputs;
 
-    if (has_bias(m, t)) {
+    if (t + 1 < m->num_tensors) {
         sum_rows(m->gradient, d_out, rows, outputs);
         round_o1(m, m->gradient, outputs);
         m->sink(m->context, t + 1, m->gradient);
@@ -238,8 +235,10 @@ static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
 
 static void norm(model *m, real *out, size_t t)
 {
-    layernorm(out, m->stream, weight(m, t), weight(m, t + 1), m->shape.context,
-              m->shape.width);
+    const size_t rows = m->shape.context, width = m->shape.width;
+
+    layernorm(out, m->stream, weight(m, t), weight(m, t + 1), rows, width);
+    round_o1(m, out, rows * width);
 }
 
 /* From d_branch to d_stream, and the gradients to the sink. */
@@ -334,11 +333,8 @@ static void attention_back(model *m, const model_kept *kept)
 /* stream += layer t of in */
 static void branch(model *m, const real *in, size_t t)
 {
-    const size_t size = m->shape.context * m->shape.width;
-
     layer(m, m->d_branch, in, t);
-    round_o1(m, m->d_branch, size);
-    add(m->stream, m->d_branch, size);
+    add(m->stream, m->d_branch, m->shape.context * m->shape.width);
 }
 
 /* From stream to stream, or without `ends` to the last layer's input; keeps
@@ -432,9 +428,7 @@ static double head(model *m, const unsigned char *next, real scale)
     const size_t rows = m->shape.context, t = m->num_tensors - AFTER;
 
     norm(m, m->norm, t);
-    round_o1(m, m->norm, rows * m->shape.width);
     layer(m, m->logits, m->norm, t + 2);
-    round_o1(m, m->logits, rows * MODEL_BYTES);
     return cross_entropy(m->logits, next, rows, MODEL_BYTES, scale) /
            (double)rows;
 }

@@ -122,20 +122,6 @@ static void tensor_end(reduce *r, const model_tensor *is)
     r->rest = is->offset;
 }
 
-static void add_here(reduce *r, const model_tensor *is, const real *gradient)
-{
-    const int last = r->totals[REDUCE_COUNT] + 1 == r->leaves;
-    int done;
-
-    r->totals[REDUCE_OVERFLOWS] +=
-        reduce_round(is->sum, gradient, is->size, r->unscale);
-    if (!last || r->config->manual_gradient_reduction)
-        return;
-    if (r->begun > 0) /* MPI makes progress only while it is called */
-        MPI_Testall(r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
-    tensor_end(r, is);
-}
-
 /* ---- By pieces, after each leaf: only the owner has the sum ---- */
 
 static void piece_end(reduce *r)
@@ -184,11 +170,21 @@ void reduce_begin(reduce *r, double unscale, uint64_t leaves)
 void reduce_sink(void *context, size_t tensor, const real *gradient)
 {
     reduce *r = (reduce *)context;
+    const model_tensor *is = r->m->tensors + tensor;
+    const int last = r->totals[REDUCE_COUNT] + 1 == r->leaves;
+    int done;
 
-    if (r->piece)
-        send_pieces(r, r->m->tensors + tensor, gradient);
-    else
-        add_here(r, r->m->tensors + tensor, gradient);
+    if (r->piece) {
+        send_pieces(r, is, gradient);
+        return;
+    }
+    r->totals[REDUCE_OVERFLOWS] +=
+        reduce_round(is->sum, gradient, is->size, r->unscale);
+    if (!last || r->config->manual_gradient_reduction)
+        return;
+    if (r->begun > 0) /* MPI makes progress only while it is called */
+        MPI_Testall(r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
+    tensor_end(r, is);
 }
 
 void reduce_loss(reduce *r, double nats)
@@ -228,11 +224,6 @@ void reduce_totals(reduce *r)
 {
     MPI_Allreduce(MPI_IN_PLACE, r->totals, REDUCE_TOTALS, MPI_INT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
-}
-
-int reduce_overflowed(const reduce *r)
-{
-    return r->totals[REDUCE_OVERFLOWS] != 0;
 }
 
 double reduce_mean_loss(const reduce *r)

@@ -56,9 +56,8 @@ void reduce_finish(reduce *r);
 /* Instead of reduce_finish, where there are losses only. */
 void reduce_totals(reduce *r);
 
-/* After one of these; the same on all processes. The loss is NaN if that of a
-   leaf is NaN or too large. */
-int reduce_overflowed(const reduce *r);
+/* After one of these, when the totals are those of all processes; NaN if the
+   loss of a leaf is NaN or too large. */
 double reduce_mean_loss(const reduce *r);
 
 /* The mean gradient of a tensor whose sum this process has. */

@@ -44,7 +44,7 @@ void run_init(run *r)
 {
     const struct trainer_config *c = &r->config;
 
-    kernels_begin();
+    openblas_set_num_threads(1); /* more give other bits */
     name_kernel(r);
     agree(text_open(&r->text, c));
     agree(agree_same(r->text.hash) ? "" /* each node may have its own copy */
@@ -82,6 +82,7 @@ const char *run_step(run *r)
     const uint64_t done = statesampler_mix_epoch(&r->feed.mix) * steps +
                           statesampler_mix_turn(&r->feed.mix);
     const size_t count = feed_next(&r->feed, first, last, r->leaves);
+    int overflowed;
     size_t i;
 
     r->rate = schedule_of_step(&r->config, done, steps);
@@ -103,10 +104,10 @@ const char *run_step(run *r)
         return "a loss is not a number or above 2048: lower the learning rate";
     /* At such a small scale, halving it again does not help: all further steps
        would be skipped. */
-    if (reduce_overflowed(&r->reduce) &&
-        (!r->scaler.dynamic || scale < 1e-6))
+    overflowed = r->reduce.totals[REDUCE_OVERFLOWS] != 0;
+    if (overflowed && (!r->scaler.dynamic || scale < 1e-6))
         return "a gradient overflowed: lower the learning rate";
-    if (scaler_skips(&r->scaler, reduce_overflowed(&r->reduce)))
+    if (scaler_skips(&r->scaler, overflowed))
         r->skipped++;
     else
         optimizer_step(&r->optimizer, &r->reduce, r->rate);

@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "run.h"
 
+#include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -242,7 +243,7 @@ int main(int argc, char **argv)
 
     agree_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    kernels_begin();
+    openblas_set_num_threads(1);
     for (i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 7);
     model_init(&m, &shape, 1, 0);

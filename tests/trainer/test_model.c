@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "model.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ static void dump(const char *path)
 
 int main(int argc, char **argv)
 {
-    kernels_begin();
+    openblas_set_num_threads(1);
     (void)argc;
     (void)argv;
 #ifdef TRAINER_DOUBLE
