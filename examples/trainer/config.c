@@ -97,7 +97,8 @@ static int find_word(const char *allowed, const char *text)
     int number;
 
     for (number = 0;; number++) { /* ends: a word less */
-        if (strncmp(allowed, text, length) == 0 &&
+        if (strcspn(allowed, " ") == length &&
+            strncmp(allowed, text, length) == 0 &&
             (!allowed[length] || strncmp(allowed + length, " or ", 4) == 0))
             return number;
         allowed = strstr(allowed, " or ");
@@ -161,18 +162,17 @@ static bool is_text(const char *text, bool plain)
 }
 
 /* The number that a scalar is: the index of a word; or, where there is a range,
-   what strtod makes of it, which is 0 for dynamic. */
+   what strtod makes of it, which is 0 for dynamic. A quoted number is none. */
 static bool take_number(const struct config_key *key, const char *text,
                         bool plain, double *value)
 {
-    const bool one_word = !strchr(text, ' ') && (plain || *text != '-');
-    const int word = one_word ? find_word(key->allowed, text) : -1;
+    const int word = find_word(key->allowed, text);
 
-    if (word >= 0 || !range_of(key)) {
-        *value = range_of(key) ? strtod(text, NULL) : word;
-        return word >= 0;
-    }
-    return plain && to_number(text, !strstr(key->allowed, WHOLE), value) &&
+    *value = range_of(key) ? strtod(text, NULL) : word;
+    if (word >= 0)
+        return plain || *text != '-';
+    return plain && range_of(key) &&
+           to_number(text, !strstr(key->allowed, WHOLE), value) &&
            is_in_range(key, *value);
 }
 
@@ -204,7 +204,7 @@ static bool take_scalar(const struct config_key *key, const char *text,
 
 /* The maximum size of a text. A printed configuration is smaller: three lists
    of CONFIG_FILES texts of two bytes per letter take 98,496 bytes. */
-enum { SIZE = 131072 };
+enum { TEXT_BYTES = 131072 };
 
 /* One text: the file or an argument. */
 struct reader {
@@ -213,7 +213,6 @@ struct reader {
     size_t size;
     bool argument;
     bool given[CONFIG_KEYS];        /* by this text */
-    int documents;
     yaml_parser_t parser;
     yaml_event_t event;             /* the current one */
 };
@@ -260,8 +259,7 @@ static bool next_event(struct reader *r, const char *path)
     if (event->type == YAML_SCALAR_EVENT &&
         strlen((char *)event->data.scalar.value) != event->data.scalar.length)
         return FAIL(path, "a zero byte is not allowed");
-    return event->type != YAML_DOCUMENT_START_EVENT || r->documents++ == 0 ||
-           FAIL(path, "a second document is not allowed");
+    return true;
 }
 
 /* ---- Paths ---- */
@@ -392,7 +390,9 @@ static bool read_stream(struct reader *r, const char *path)
     if (r->event.type == YAML_STREAM_END_EVENT)
         return *path == 0 || FAIL(path, "needs a value");
     return next_event(r, path) && read_value(r, path) && next_event(r, path) &&
-           next_event(r, path);
+           next_event(r, path) &&
+           (r->event.type == YAML_STREAM_END_EVENT ||
+            FAIL(path, "a second document is not allowed"));
 }
 
 bool config_read_text(struct trainer_config *config, const char *name,
@@ -405,7 +405,7 @@ bool config_read_text(struct trainer_config *config, const char *name,
 
     if (name)
         snprintf(config->file, sizeof config->file, "%s", name);
-    if (size > SIZE)
+    if (size > TEXT_BYTES)
         return FAIL(path, "longer than 131,072 bytes");
     if (!yaml_parser_initialize(&r->parser))
         return FAIL(path, "out of memory");
@@ -418,9 +418,9 @@ bool config_read_text(struct trainer_config *config, const char *name,
 
 bool config_read(struct trainer_config *config, const char *file)
 {
-    static char text[SIZE + 1];
+    static char text[TEXT_BYTES + 1];
     FILE *from = fopen(file, "rb");
-    size_t size = from ? fread(text, 1, SIZE + 1, from) : 0;
+    size_t size = from ? fread(text, 1, sizeof text, from) : 0;
     const bool good = from && !ferror(from);
 
     if (!good)
