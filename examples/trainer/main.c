@@ -292,7 +292,7 @@ int main(int argc, char **argv)
     signal(SIGUSR1, stop);
     if (train(&r)) {
         if (r.rank == 0)
-            printf("\nstopped by a signal after step %" PRIu64 ", saved\n",
+            printf("stopped by a signal after step %" PRIu64 ", saved\n",
                    r.step);
         status = end_print() ? 1 : 128 + SIGTERM;
     } else {

@@ -65,61 +65,64 @@ static double norm(const float *values, size_t size)
 /* LARC: scales the gradient so that the length of an SGD step is proportional
    to that of the weights. If the weights or the gradient are zero, the gradient
    is unchanged and there is no weight decay in this step: see larc.yaml. */
-static void larc(const float *weight, float *gradient, size_t size,
-                 const optimizer_rule *rule)
+static void larc(const struct trainer_config *c, const model_tensor *t,
+                 float *gradient, double rate)
 {
-    const double length = norm(weight, size), slope = norm(gradient, size);
+    const float *weight = t->array[0];
+    const double length = norm(weight, t->size);
+    const double slope = norm(gradient, t->size), decay = decay_of(c, t);
     double adapted;
     size_t i;
 
     if (length <= 0 || slope <= 0)
         return;
-    adapted = rule->trust * length / (slope + length * rule->decay + rule->eps);
-    if (rule->clip)
-        adapted = adapted / rule->rate < 1 ? adapted / rule->rate : 1;
-    for (i = 0; i < size; i++)
-        gradient[i] = (gradient[i] + (float)rule->decay * weight[i]) *
+    adapted = c->larc_trust_coefficient * length /
+              (slope + length * decay + c->larc_eps);
+    if (c->larc_clip)
+        adapted = adapted / rate < 1 ? adapted / rate : 1;
+    for (i = 0; i < t->size; i++)
+        gradient[i] = (gradient[i] + (float)decay * weight[i]) *
                       (float)adapted;
 }
 
-void optimizer_sgd(float *weight, float *gradient, float *momentum,
-                   size_t size, const optimizer_rule *rule)
+void optimizer_sgd(const struct trainer_config *c, const model_tensor *t,
+                   float *gradient, double rate)
 {
-    const float decay = rule->larc ? 0 : (float)rule->decay;
-    const float keep = (float)rule->momentum, rate = (float)rule->rate;
+    const float decay = c->use_larc ? 0 : (float)decay_of(c, t);
+    const float keep = (float)c->momentum;
+    float *weight = t->array[0], *momentum = t->array[1];
     size_t i;
 
-    if (rule->larc)
-        larc(weight, gradient, size, rule);
-    for (i = 0; i < size; i++) {
+    if (c->use_larc)
+        larc(c, t, gradient, rate);
+    for (i = 0; i < t->size; i++) {
         float step = gradient[i] + decay * weight[i];
 
         if (momentum) {
             momentum[i] = keep * momentum[i] + step;
-            step = rule->nesterov ? step + keep * momentum[i] : momentum[i];
+            step = c->nesterov ? step + keep * momentum[i] : momentum[i];
         }
-        weight[i] -= rate * step;
+        weight[i] -= (float)rate * step;
     }
 }
 
-void optimizer_adamw(float *weight, const float *gradient, float *mean,
-                     float *square, size_t size, const optimizer_rule *rule)
+void optimizer_adamw(const struct trainer_config *c, const model_tensor *t,
+                     const float *gradient, double rate, int64_t step)
 {
-    const float beta1 = (float)rule->beta1, beta2 = (float)rule->beta2;
-    const float rest1 = (float)(1 - rule->beta1);
-    const float rest2 = (float)(1 - rule->beta2);
-    const float shrink = (float)(1 - rule->rate * rule->decay);
-    const float rate =
-        (float)(rule->rate / (1 - pow(rule->beta1, (double)rule->step)));
-    const float root =
-        (float)sqrt(1 - pow(rule->beta2, (double)rule->step));
+    const double *betas = c->betas.items;
+    const float beta1 = (float)betas[0], beta2 = (float)betas[1];
+    const float rest1 = (float)(1 - betas[0]), rest2 = (float)(1 - betas[1]);
+    const float shrink = (float)(1 - rate * decay_of(c, t));
+    const float pace = (float)(rate / (1 - pow(betas[0], (double)step)));
+    const float root = (float)sqrt(1 - pow(betas[1], (double)step));
+    float *weight = t->array[0], *mean = t->array[1], *square = t->array[2];
     size_t i;
 
-    for (i = 0; i < size; i++) {
+    for (i = 0; i < t->size; i++) {
         mean[i] = beta1 * mean[i] + rest1 * gradient[i];
         square[i] = beta2 * square[i] + rest2 * gradient[i] * gradient[i];
         weight[i] = weight[i] * shrink -
-                    rate * mean[i] / (sqrtf(square[i]) / root + 1e-8f);
+                    pace * mean[i] / (sqrtf(square[i]) / root + 1e-8f);
     }
 }
 
@@ -181,32 +184,25 @@ void optimizer_share(optimizer *o, int states)
 
 void optimizer_step(optimizer *o, const reduce *r, double rate)
 {
-    const struct trainer_config *c = o->config;
     const float clip = (float)clipping(o, r);
-    optimizer_rule rule = {.rate = rate, .momentum = c->momentum,
-                           .nesterov = c->nesterov, .larc = c->use_larc,
-                           .clip = c->larc_clip, .eps = c->larc_eps,
-                           .trust = c->larc_trust_coefficient,
-                           .beta1 = c->betas.items[0],
-                           .beta2 = c->betas.items[1], .step = ++o->steps};
+    float *gradient = o->m->gradient;
     size_t t, i;
 
+    o->steps++;
     for (t = 0; t < o->m->num_tensors; t++) {
         const model_tensor *is = o->m->tensors + t;
-        float *const *a = is->array, *gradient = o->m->gradient;
 
         if (!is_stepped(o, is))
             continue;
-        rule.decay = decay_of(c, is);
         reduce_gradient(r, t, gradient);
         for (i = 0; clip < 1 && i < is->size; i++)
             gradient[i] *= clip;
-        if (c->algorithm == CONFIG_ADAMW)
-            optimizer_adamw(a[0], gradient, a[1], a[2], is->size, &rule);
+        if (o->config->algorithm == CONFIG_ADAMW)
+            optimizer_adamw(o->config, is, gradient, rate, o->steps);
         else
-            optimizer_sgd(a[0], gradient, a[1], is->size, &rule);
+            optimizer_sgd(o->config, is, gradient, rate);
     }
-    if (c->zero_stage > 0)
+    if (o->config->zero_stage > 0)
         optimizer_share(o, 0);
 }
 

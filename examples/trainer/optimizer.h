@@ -29,17 +29,12 @@ void optimizer_share(optimizer *o, int states);
    are first divided by the largest, so that their powers cannot overflow. */
 double optimizer_norm(const float *values, size_t size, double power);
 
-/* The parameters of a tensor's update. LARC needs whole tensors. */
-typedef struct optimizer_rule {
-    double rate, decay, momentum, trust, eps, beta1, beta2;
-    int nesterov, larc, clip;
-    int64_t step; /* the number of this step, from 1 */
-} optimizer_rule;
-
-void optimizer_sgd(float *weight, float *gradient, float *momentum,
-                   size_t size, const optimizer_rule *rule);
-void optimizer_adamw(float *weight, const float *gradient, float *mean,
-                     float *square, size_t size, const optimizer_rule *rule);
+/* Updates a tensor; LARC changes the gradient. step: the number of this one,
+   from 1. */
+void optimizer_sgd(const struct trainer_config *c, const model_tensor *t,
+                   float *gradient, double rate);
+void optimizer_adamw(const struct trainer_config *c, const model_tensor *t,
+                     const float *gradient, double rate, int64_t step);
 
 /* ---- The loss scale of O1, as in Apex ---- */
 

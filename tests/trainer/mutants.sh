@@ -83,9 +83,9 @@ fault 'a hash is not checked' checkpoint_load.c damaged \
 fault 'a tensor of another step stands in' checkpoint.c damaged \
     's/TEXT_HASH ^ h->step/TEXT_HASH/'
 fault 'weight decay is kept where LARC has no norm' optimizer.c test_steps \
-    's/const float decay = rule->larc ? 0 : /const float decay = /'
+    's/const float decay = c->use_larc ? 0 : /const float decay = /'
 fault 'LARC'\''s norm is over a part' optimizer.c test_steps \
-    's/length = norm(weight, size)/length = norm(weight, size \/ 2)/'
+    's/length = norm(weight, t->size)/length = norm(weight, t->size \/ 2)/'
 fault 'a power of a gradient leaves a double'\''s range' optimizer.c \
     test_steps \
     's/const double x = fabs((double)values\[i\]) \/ largest;/const double x = fabs((double)values[i]);/; s/return largest \* pow/return pow/'

@@ -90,10 +90,12 @@ static double norm_of(const float *values)
 /* Two steps of SGD, in double, with LARC (clip 0 or 1) or without it (-1). */
 static void sgd(int nesterov, int clip)
 {
-    const optimizer_rule rule = {.rate = 0.3, .decay = 0.05, .momentum = 0.9,
-                                 .nesterov = nesterov, .larc = clip >= 0,
-                                 .clip = clip > 0, .trust = 0.2, .eps = 1e-8};
+    const struct trainer_config c = {
+        .weight_decay = 0.05, .momentum = 0.9, .nesterov = nesterov,
+        .use_larc = clip >= 0, .larc_clip = clip > 0,
+        .larc_trust_coefficient = 0.2, .larc_eps = 1e-8};
     float weight[SIZE], gradient[SIZE], momentum[SIZE] = {0};
+    const model_tensor t = {.size = SIZE, .array = {weight, momentum}};
     double w[SIZE], buffer[SIZE] = {0}, scale, g, d;
     int step, i;
 
@@ -112,7 +114,7 @@ static void sgd(int nesterov, int clip)
             d = nesterov ? g + 0.9 * buffer[i] : buffer[i];
             w[i] -= 0.3 * d;
         }
-        optimizer_sgd(weight, gradient, momentum, SIZE, &rule);
+        optimizer_sgd(&c, &t, gradient, 0.3);
         for (i = 0; i < SIZE; i++)
             check(fabs((double)weight[i] - w[i]) < 2e-6, "SGD",
                   (double)weight[i] - w[i]);
@@ -123,19 +125,21 @@ static void sgd(int nesterov, int clip)
    a gradient. */
 static void larc_of_zeros(void)
 {
-    const optimizer_rule rule = {.rate = 0.5, .decay = 0.1, .larc = 1,
-                                 .trust = 0.001, .eps = 1e-8};
+    const struct trainer_config c = {
+        .weight_decay = 0.1, .use_larc = 1, .larc_trust_coefficient = 0.001,
+        .larc_eps = 1e-8};
     float weight[SIZE] = {0}, gradient[SIZE], zero[SIZE] = {0}, was[SIZE];
+    const model_tensor t = {.size = SIZE, .array = {weight}};
     int i;
 
     fill(gradient, 3);
-    optimizer_sgd(weight, gradient, NULL, SIZE, &rule);
+    optimizer_sgd(&c, &t, gradient, 0.5);
     for (i = 0; i < SIZE; i++)
         check(weight[i] == -0.5f * gradient[i], "LARC of zero weights",
               (double)weight[i]);
     fill(weight, 4);
     memcpy(was, weight, sizeof was);
-    optimizer_sgd(weight, zero, NULL, SIZE, &rule);
+    optimizer_sgd(&c, &t, zero, 0.5);
     check(memcmp(was, weight, sizeof was) == 0, "LARC of zero gradients", 0);
 }
 
@@ -162,25 +166,26 @@ static void norms(void)
 
 static void adamw(void)
 {
-    optimizer_rule rule = {.rate = 0.01, .decay = 0.1, .beta1 = 0.9,
-                           .beta2 = 0.99};
+    const struct trainer_config c = {.weight_decay = 0.1,
+                                     .betas = {.items = {0.9, 0.99}}};
     float weight[SIZE], gradient[SIZE], mean[SIZE] = {0}, square[SIZE] = {0};
+    const model_tensor t = {.size = SIZE, .array = {weight, mean, square}};
     double w[SIZE], m[SIZE] = {0}, v[SIZE] = {0}, g;
-    int i;
+    int step, i;
 
     fill(weight, 5);
     for (i = 0; i < SIZE; i++)
         w[i] = (double)weight[i];
-    for (rule.step = 1; rule.step <= 3; rule.step++) {
-        fill(gradient, 6 + (double)rule.step);
-        optimizer_adamw(weight, gradient, mean, square, SIZE, &rule);
+    for (step = 1; step <= 3; step++) {
+        fill(gradient, 6 + step);
+        optimizer_adamw(&c, &t, gradient, 0.01, step);
         for (i = 0; i < SIZE; i++) {
             g = (double)gradient[i];
             w[i] *= 1 - 0.01 * 0.1;
             m[i] = 0.9 * m[i] + 0.1 * g;
             v[i] = 0.99 * v[i] + 0.01 * g * g;
-            w[i] -= 0.01 * (m[i] / (1 - pow(0.9, (double)rule.step))) /
-                    (sqrt(v[i] / (1 - pow(0.99, (double)rule.step))) + 1e-8);
+            w[i] -= 0.01 * (m[i] / (1 - pow(0.9, step))) /
+                    (sqrt(v[i] / (1 - pow(0.99, step))) + 1e-8);
             check(fabs((double)weight[i] - w[i]) < 2e-6, "AdamW",
                   (double)weight[i] - w[i]);
         }
