@@ -3,6 +3,7 @@
 #include "memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PARTS 1099511627776.0 /* 2^40 */
@@ -37,7 +38,7 @@ int64_t reduce_round(int64_t *sums, const real *values, size_t count,
 
 void reduce_owners(model *m, int rank, int world)
 {
-    size_t *sum = memory_take(MEMORY_WORK, (size_t)world, sizeof *sum), t;
+    size_t *sum = memory_borrow((size_t)world, sizeof *sum), t;
     int i;
 
     for (t = 0; t < m->num_tensors; t++) {
@@ -50,6 +51,7 @@ void reduce_owners(model *m, int rank, int world)
         is->mine = is->owner == rank;
         sum[is->owner] += is->size;
     }
+    free(sum);
 }
 
 void reduce_init(reduce *r, const model *m,
