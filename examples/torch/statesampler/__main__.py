@@ -135,9 +135,9 @@ class Recorded:
             said.append(f"stop {STOPS[one._stop]}")
         if not self.of_loader:
             said.append(f"batch_size {desc.batch_size}")
-        said += [f"epoch {self.epoch}", f"step {one.step} of {one.num_steps}"]
-        if self.of_loader:
-            said[-1] = (f"{one.step} of {one.num_steps} samples of a rank")
+        place = f"{one.step} of {one.num_steps}"
+        said += [f"epoch {self.epoch}", f"{place} samples of a rank" if
+                 self.of_loader else f"step {place}"]
         if self.fingerprint is not None:
             said.append(f"fingerprint {self.fingerprint!r}")
         return ", ".join(said)
@@ -263,18 +263,16 @@ def _range(text):
     return int(first), int(last)
 
 
-def _number(text):
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**64):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 to "
-                                         "2^64 - 1")
+def _number(text, least=0, bits=64):
+    if not (text.isascii() and text.isdecimal() and
+            least <= int(text) < 2**bits):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a number from {least} to 2^{bits} - 1")
     return int(text)
 
 
 def _positive(text):
-    if not 0 < _number(text) < 2**32:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1 to "
-                                         "2^32 - 1")
-    return int(text)
+    return _number(text, 1, 32)
 
 
 def options(arguments):

@@ -124,11 +124,9 @@ class _BatchCursor(_Cursor):
         turns = ahead
         while turns == ahead:
             out, counts = reader._turns(ahead)
-            flat, batches, at, turns = out.tolist(), [], 0, len(counts)
-            for count in counts:
-                batches.append(flat[at:at + count])
-                at += count
-            yield batches
+            flat, turns = out.tolist(), len(counts)
+            ends = [0, *itertools.accumulate(counts)]
+            yield [flat[at:end] for at, end in zip(ends, ends[1:])]
 
     def batch(self, first, last, rank):
         found = self.at(first, rank)

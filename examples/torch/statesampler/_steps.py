@@ -22,9 +22,8 @@ class Steps:
     def at(self, step, rank=None):
         """The indices of any batch of this epoch, of this rank or another, as
         a list; None past the end. Batches count as start_iter does, and a last
-        one that is not full is one of them. Batches before the number of ranks
-        last changed, in a RoundRobinBatchSampler before its last load, raise
-        ValueError."""
+        one that is not full is one of them. Earlier ones that set_start_iter
+        refuses raise ValueError."""
         step = whole("step", step, 0, 2**62)
         self._settle()
         unit, short = self._batches()
@@ -85,7 +84,8 @@ class Steps:
         """The next loop begins at this batch of the current epoch. (For
         another epoch, call set_epoch first.) Batches before a loaded state
         raise ValueError if the state is from another number of ranks, and in
-        a RoundRobinBatchSampler always."""
+        a RoundRobinBatchSampler or PackedBatchSampler always: load an earlier
+        state instead."""
         cursor = self._after(start_iter, "start_iter")
         self._give_up()
         self._cursor = cursor

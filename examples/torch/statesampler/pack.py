@@ -345,10 +345,6 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
 
     A trainer that takes samples from a `sampler`, so many for each batch, as
     TRL's GRPOTrainer does, cannot have packs.
-
-    After load_state_dict, set_start_iter and state_dict(batches=...) cannot go
-    back to batches before the loaded state: they raise ValueError. Load an
-    earlier state instead.
     """
 
     _owner, _takes = "PackedBatchSampler", "the lengths of samples"

@@ -539,10 +539,6 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     that starts again uses the order of its next epoch, and continues there in
     this sampler's next epoch. Only set_epoch to an epoch other than the
     current one starts all datasets in the order of that epoch.
-
-    After load_state_dict, set_start_iter and state_dict(batches=...) cannot go
-    back to batches before the loaded state: they raise ValueError. Load an
-    earlier state instead.
     """
 
     _owner, _takes = "RoundRobinBatchSampler", "the lengths of datasets"
