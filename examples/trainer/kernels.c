@@ -28,31 +28,6 @@ void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
         (blasint)b.stride, 0, out, (blasint)out_stride);
 }
 
-void linear(real *out, const real *in, const real *weight, const real *bias,
-            size_t rows, size_t inputs, size_t outputs)
-{
-    size_t row;
-
-    multiply(out, outputs, (matrix){in, inputs, 0}, (matrix){weight, inputs, 1},
-             rows, outputs, inputs, 1);
-    for (row = 0; bias && row < rows; row++)
-        add(out + row * outputs, bias, outputs);
-}
-
-void linear_weight(real *d_weight, const real *d_out, const real *in,
-                   size_t rows, size_t inputs, size_t outputs)
-{
-    multiply(d_weight, inputs, (matrix){d_out, outputs, 1},
-             (matrix){in, inputs, 0}, outputs, inputs, rows, 1);
-}
-
-void linear_input(real *d_in, const real *d_out, const real *weight,
-                  size_t rows, size_t inputs, size_t outputs)
-{
-    multiply(d_in, inputs, (matrix){d_out, outputs, 0},
-             (matrix){weight, inputs, 0}, rows, inputs, outputs, 1);
-}
-
 /* ---- Sums ---- */
 
 static real sum_lanes(const real *lane)

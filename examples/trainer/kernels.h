@@ -26,17 +26,6 @@ typedef struct matrix {
 void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
               size_t cols, size_t inner, real scale);
 
-/* out[rows][outputs] = in[rows][inputs] * weight[outputs][inputs]^T + bias;
-   bias may be NULL. */
-void linear(real *out, const real *in, const real *weight, const real *bias,
-            size_t rows, size_t inputs, size_t outputs);
-
-/* Backward: d_weight = d_out^T * in, d_in = d_out * weight. */
-void linear_weight(real *d_weight, const real *d_out, const real *in,
-                   size_t rows, size_t inputs, size_t outputs);
-void linear_input(real *d_in, const real *d_out, const real *weight,
-                  size_t rows, size_t inputs, size_t outputs);
-
 /* out[cols] = the sum of the rows. */
 void sum_rows(real *out, const real *in, size_t rows, size_t cols);
 

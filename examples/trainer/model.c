@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Tensors ---- */
@@ -201,15 +200,19 @@ static void round_o1(const model *m, real *values, size_t count)
         half_round(values, NULL, count);
 }
 
-/* The bias is the next tensor; the head, which is the last, has none. */
+/* out = in * weight^T + bias. The bias is the next tensor; the head, which is
+   the last, has none. */
 static void layer(model *m, real *out, const real *in, size_t t)
 {
     const size_t inputs = m->tensors[t].columns, rows = m->shape.context;
     const size_t outputs = m->tensors[t].size / inputs;
-    const int biased = t + 1 < m->num_tensors;
+    const matrix a = {in, inputs, 0}, b = {weight(m, t), inputs, 1};
+    const real *bias = t + 1 < m->num_tensors ? weight(m, t + 1) : NULL;
+    size_t row;
 
-    linear(out, in, weight(m, t), biased ? weight(m, t + 1) : NULL, rows,
-           inputs, outputs);
+    multiply(out, outputs, a, b, rows, outputs, inputs, 1);
+    for (row = 0; bias && row < rows; row++)
+        add(out + row * outputs, bias, outputs);
     round_o1(m, out, rows * outputs);
 }
 
@@ -226,10 +229,12 @@ static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
         round_o1(m, m->gradient, outputs);
         m->sink(m->context, t + 1, m->gradient);
     }
-    linear_weight(m->gradient, d_out, in, rows, inputs, outputs);
+    multiply(m->gradient, inputs, (matrix){d_out, outputs, 1},
+             (matrix){in, inputs, 0}, outputs, inputs, rows, 1);
     round_o1(m, m->gradient, is->size);
     m->sink(m->context, t, m->gradient);
-    linear_input(d_in, d_out, weight(m, t), rows, inputs, outputs);
+    multiply(d_in, inputs, (matrix){d_out, outputs, 0},
+             (matrix){weight(m, t), inputs, 0}, rows, inputs, outputs, 1);
     round_o1(m, d_in, rows * inputs);
 }
 

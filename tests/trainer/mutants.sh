@@ -49,11 +49,11 @@ fault 'not rounded to integers of 2^-40' reduce.c test_steps \
     's/#define PARTS 1099511627776.0/#define PARTS 1048576.0/'
 fault 'floats instead of integers' reduce.c processes \
     's/sums\[i\] += x.bits - shift_bits;/sums[i] = (int64_t)(float)(sums[i] + (x.bits - shift_bits));/'
-fault 'a product'\''s shape follows W' kernels.c processes \
+fault 'a product'\''s shape follows W' model.c processes \
     's/#include <string.h>/&\n#include <stdlib.h>/
-    /^void linear(/,/^}/{
+    /^static void layer(/,/^}/{
         s/size_t row;/size_t row, w = rows + 1 - (size_t)atoi(getenv("OMPI_COMM_WORLD_SIZE"));/
-        s/ rows, outputs, inputs, 1);/ w, outputs, inputs, 1);\n    if (w < rows)\n        multiply(out + w * outputs, outputs, (matrix){in + w * inputs, inputs, 0}, (matrix){weight, inputs, 1}, rows - w, outputs, inputs, 1);/
+        s/ b, rows, outputs, inputs, 1);/ b, w, outputs, inputs, 1);\n    if (w < rows)\n        multiply(out + w * outputs, outputs, (matrix){in + w * inputs, inputs, 0}, b, rows - w, outputs, inputs, 1);/
     }'
 fault 'momentum is not saved' checkpoint.c elsewhere \
     's/place, is->array\[i\], size)/place, is->array[0], size)/'

@@ -81,9 +81,9 @@ static double activation_bytes(size_t splits, int half)
 static void three(real *a, real *b, real *c, size_t rows, size_t in,
                   size_t out)
 {
-    linear(c, a, b, NULL, rows, in, out);
-    linear_weight(b, c, a, rows, in, out);
-    linear_input(a, c, b, rows, in, out);
+    multiply(c, out, (matrix){a, in, 0}, (matrix){b, in, 1}, rows, out, in, 1);
+    multiply(b, in, (matrix){c, out, 1}, (matrix){a, in, 0}, out, in, rows, 1);
+    multiply(a, in, (matrix){c, out, 0}, (matrix){b, in, 0}, rows, in, out, 1);
 }
 
 /* The products of a leaf and nothing else. */
