@@ -924,8 +924,8 @@ packing() {
 # Words of this repository. Only the spread has no step in which a stem comes
 # twice, and leaves out no more than a shuffle does.
 spread() {
-    cat "$root"/examples/*.md "$root"/*/*.[ch] "$root"/statesampler.h |
-        tr -cs 'A-Za-z' '\n' | sort -u >words
+    cat "$root"/examples/*.md "$root"/*/*.[ch] "$root"/*/*/*.py \
+        "$root"/statesampler.h | tr -cs 'A-Za-z' '\n' | sort -u >words
     status 0 spread words
     finds '^spread: ok, killed [1-9].* each of [0-9]* words came once' out
     awk 'NF == 5 { batches[$1] = $2; steps[$1] = $3; left[$1] = $4 }
