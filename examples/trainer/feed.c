@@ -61,8 +61,8 @@ const char *feed_init(feed *f, const text *t,
                                      (uint32_t)config->stop);
     if (code != STATESAMPLER_OK)
         return statesampler_error(code);
-    f->batch = memory_take(MEMORY_WORK,
-                           (size_t)config->batchsize_per_replica, 8);
+    f->batch =
+        memory_take(MEMORY_WORK, (size_t)config->batchsize_per_replica, 8);
     f->start = memory_take(MEMORY_WORK, statesampler_mix_state_bytes(&f->mix),
                            1);
     begin_epoch(f);
@@ -78,8 +78,7 @@ int feed_at_end(const feed *f)
 size_t feed_next(feed *f, uint64_t first, uint64_t last,
                  const unsigned char **leaves)
 {
-    const uint64_t batch =
-        (uint64_t)f->config->batchsize_per_replica;
+    const uint64_t batch = (uint64_t)f->config->batchsize_per_replica;
     const uint64_t turn = statesampler_mix_turn(&f->mix);
     size_t taken = 0, count, kept, i;
     statesampler_audit *audit;

@@ -1,6 +1,7 @@
 /* kernels.c - see kernels.h. Loops are written so that a compiler can vectorize
-   them without changing results: sums run in LANES separate lanes, which are
-   then added in a fixed order. */
+   them without changing results. Sums run in LANES separate lanes, so that an
+   addition need not wait for the one before; lanes are added in a fixed
+   order. */
 #include "kernels.h"
 
 #include <cblas.h>
@@ -63,15 +64,11 @@ static real dot(const real *a, const real *b, real shift, size_t count)
 
 static real largest_of(const real *a, size_t count)
 {
-    real lane[LANES], largest = a[0];
+    real largest = a[0];
     size_t i;
 
-    for (i = 0; i < LANES; i++)
-        lane[i] = a[0];
-    for (i = 0; i < count; i++)
-        lane[i % LANES] = a[i] > lane[i % LANES] ? a[i] : lane[i % LANES];
-    for (i = 0; i < LANES; i++)
-        largest = lane[i] > largest ? lane[i] : largest;
+    for (i = 1; i < count; i++)
+        largest = a[i] > largest ? a[i] : largest;
     return largest;
 }
 
