@@ -7,8 +7,9 @@
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
-#ifdef __F16C__
+#if defined(__F16C__) && !defined(TRAINER_DOUBLE)
 #include <immintrin.h>
+#define EIGHT_AT_ONCE
 #endif
 
 enum { LANES = 16 };
@@ -78,15 +79,6 @@ void add(real *to, const real *from, size_t count)
 
     for (i = 0; i < count; i++)
         to[i] += from[i];
-}
-
-void sum_rows(real *out, const real *in, size_t rows, size_t cols)
-{
-    size_t row;
-
-    memset(out, 0, cols * sizeof *out);
-    for (row = 0; row < rows; row++)
-        add(out, in + row * cols, cols);
 }
 
 /* ---- Exponentials ---- */
@@ -324,10 +316,6 @@ float half_to_float(uint16_t half)
     x.bits |= (uint32_t)(half & 0x8000u) << 16;
     return x.value;
 }
-
-#if defined(__F16C__) && !defined(TRAINER_DOUBLE)
-#define EIGHT_AT_ONCE
-#endif
 
 void half_round(real *values, uint16_t *kept, size_t count)
 {

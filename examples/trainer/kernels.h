@@ -26,9 +26,6 @@ typedef struct matrix {
 void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
               size_t cols, size_t inner, real scale);
 
-/* out[cols] = the sum of the rows. */
-void sum_rows(real *out, const real *in, size_t rows, size_t cols);
-
 void layernorm(real *out, const real *in, const real *weight, const real *bias,
                size_t rows, size_t cols);
 

@@ -223,9 +223,12 @@ static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
     const model_tensor *is = m->tensors + t;
     const size_t rows = m->shape.context, inputs = is->columns;
     const size_t outputs = is->size / inputs;
+    size_t row;
 
     if (t + 1 < m->num_tensors) {
-        sum_rows(m->gradient, d_out, rows, outputs);
+        memset(m->gradient, 0, outputs * sizeof(real));
+        for (row = 0; row < rows; row++)
+            add(m->gradient, d_out + row * outputs, outputs);
         round_o1(m, m->gradient, outputs);
         m->sink(m->context, t + 1, m->gradient);
     }
@@ -422,8 +425,7 @@ static void embed_back(model *m, const unsigned char *bytes)
     m->sink(m->context, 1, m->d_stream);
     memset(m->gradient, 0, m->tensors[0].size * sizeof(real));
     for (row = 0; row < m->shape.context; row++)
-        add(m->gradient + bytes[row] * width, m->d_stream + row * width,
-            width);
+        add(m->gradient + bytes[row] * width, m->d_stream + row * width, width);
     m->sink(m->context, 0, m->gradient);
 }
 

@@ -60,21 +60,13 @@ void run_init(run *r)
 
 volatile sig_atomic_t run_stop;
 
-/* Process i takes leaves first_leaf(i) .. first_leaf(i + 1) - 1 of the global
-   batch. */
-static uint64_t first_leaf(const run *r, int rank)
-{
-    return (uint64_t)r->config.global_batch * (uint64_t)rank /
-           (uint64_t)r->world;
-}
-
 const char *run_step(run *r)
 {
-    const uint64_t first = first_leaf(r, r->rank);
-    const uint64_t last = first_leaf(r, r->rank + 1);
-    const uint64_t most = /* the most leaves of any process */
-        ((uint64_t)r->config.global_batch + (uint64_t)r->world - 1) /
-        (uint64_t)r->world;
+    const uint64_t batch = (uint64_t)r->config.global_batch;
+    const uint64_t rank = (uint64_t)r->rank, world = (uint64_t)r->world;
+    const uint64_t first = batch * rank / world; /* of this process's leaves */
+    const uint64_t last = batch * (rank + 1) / world;
+    const uint64_t most = (batch + world - 1) / world; /* of any process */
     const double scale = r->scaler.scale;
     /* Not r->step: steps of a restarted epoch count once, so that the schedule
        ends with the last epoch. */
