@@ -533,6 +533,14 @@ END
     bags_table
     cat <<'END'
 
+## On a GPU
+
+What `make gpu` printed where there was one (gpu.txt):
+
+END
+    sed 's/^./    &/' bench/gpu.txt
+    cat <<'END'
+
 ## Plots
 
 | | |
