@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TENTH = 10 };
@@ -51,32 +50,24 @@ int text_open_file(const char *path, int flags)
     return file >= 0 || errno != EAGAIN ? file : open(path, flags, 0666);
 }
 
-static int64_t nanoseconds(const struct stat *about)
-{
-    return (int64_t)about->st_mtim.tv_sec * 1000000000 +
-           about->st_mtim.tv_nsec;
-}
-
 static const char *file_map(text_file *f, const char *path)
 {
-    struct stat about;
+    const struct stat *about = &f->about;
     void *at;
 
     snprintf(f->path, sizeof f->path, "%s", path);
     f->descriptor = text_open_file(path, O_RDONLY);
-    if (f->descriptor < 0 || fstat(f->descriptor, &about) != 0)
+    if (f->descriptor < 0 || fstat(f->descriptor, &f->about) != 0)
         return cannot("open the text", path);
-    if (!S_ISREG(about.st_mode) || about.st_size == 0)
+    if (!S_ISREG(about->st_mode) || about->st_size == 0)
         return complain("cannot use the text %s: it is %s", path,
-                        S_ISREG(about.st_mode) ? "empty"
-                                               : "not a regular file");
-    at = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE,
-              f->descriptor, 0);
+                        S_ISREG(about->st_mode) ? "empty"
+                                                : "not a regular file");
+    f->size = (uint64_t)about->st_size;
+    at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0);
     if (at == MAP_FAILED)
         return cannot("map the text", path);
     f->bytes = (const unsigned char *)at;
-    f->size = (uint64_t)about.st_size;
-    f->changed = nanoseconds(&about);
     f->hash = hash_file(f);
     return "";
 }
@@ -104,11 +95,12 @@ const char *text_check(text *t)
         const int known = fstat(f->descriptor, &now) == 0 &&
                           (uint64_t)now.st_size == f->size;
 
-        if (known && nanoseconds(&now) == f->changed)
+        if (known && now.st_mtim.tv_sec == f->about.st_mtim.tv_sec &&
+            now.st_mtim.tv_nsec == f->about.st_mtim.tv_nsec)
             continue;
         if (!known || hash_file(f) != f->hash)
             return complain("the text %s was changed during the run", f->path);
-        f->changed = nanoseconds(&now); /* it has the same bytes */
+        f->about = now; /* it has the same bytes */
     }
     return "";
 }

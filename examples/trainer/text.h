@@ -6,12 +6,14 @@
 
 #include "config.h"
 
+#include <sys/stat.h>
+
 typedef struct text_file {
     char path[CONFIG_STRING];
     const unsigned char *bytes;
     uint64_t size, hash;
     int descriptor;       /* stays open, to detect changes */
-    int64_t changed;      /* modification time, in nanoseconds */
+    struct stat about;    /* when it had this hash */
     uint64_t train, held; /* sequences */
     int whole;            /* a file of DATA.TEST, held out as a whole */
 } text_file;
