@@ -39,8 +39,7 @@ void optimizer_init(optimizer *o, const struct trainer_config *config,
     memset(o, 0, sizeof *o);
     o->config = config;
     o->m = m;
-    o->states = config->algorithm == CONFIG_ADAMW ? 2
-                                                : config->momentum > 0;
+    o->states = config->algorithm == CONFIG_ADAMW ? 2 : config->momentum > 0;
     o->norms = memory_take(MEMORY_WORK, m->num_tensors, sizeof *o->norms);
     for (t = 0; t < m->num_tensors; t++)
         for (i = 1; i <= o->states && is_stepped(o, m->tensors + t); i++)
