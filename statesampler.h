@@ -4346,6 +4346,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_STAT _stat64 /* the struct */
 #define SSMP_FSTAT _fstat64
 #define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
+#define SSMP_OPEN ssmp_file_open
+#define SSMP_REMOVE ssmp_file_remove
 #define SSMP_LOCKED(file) 0 /* Windows does not remove an open file */
 #define SSMP_FLUSH _commit
 #define SSMP_MOVED(error) ((error) == EEXIST || (error) == ENOENT)
@@ -4417,7 +4419,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
         return;
     do { /* ends with the folder */
         (void)snprintf(path + folder, SSMP_NAME_SIZE, "%ls", entry.name);
-        (void)ssmp_file_remove(path);
+        (void)SSMP_REMOVE(path);
     } while (_wfindnext64(entries, &entry) == 0);
     (void)_findclose(entries);
 }
@@ -4444,9 +4446,9 @@ extern int fsync(int file);
     ((error) == EEXIST || (error) == ENOENT || (error) == ESTALE)
 #define SSMP_SEPARATORS "/"
 #define SSMP_AGAIN(error, again) ((error) == EINTR)
-#define ssmp_file_open(path, create) \
+#define SSMP_OPEN(path, create) \
     open(path, (create) ? O_WRONLY | O_CREAT | O_EXCL : O_RDONLY, 0666)
-#define ssmp_file_remove unlink
+#define SSMP_REMOVE unlink
 /* Locks a file until it is closed or its process ends. 1: another one has. */
 #define SSMP_LOCKED(file) \
     (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -4486,7 +4488,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
         (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
         file = open(path, O_WRONLY | O_NONBLOCK);
         if (file >= 0 && !SSMP_LOCKED(file))
-            (void)ssmp_file_remove(path);
+            (void)SSMP_REMOVE(path);
         (void)close(file);
     }
     (void)closedir(entries);
@@ -4518,7 +4520,7 @@ static inline int ssmp_file_replace(const char *path, char *temporary,
                                     size_t size)
 {
     int error, file;
-    SSMP_TRY(error, file = ssmp_file_open(temporary, 1));
+    SSMP_TRY(error, file = SSMP_OPEN(temporary, 1));
     if (error != 0)
         return error;
     (void)SSMP_LOCKED(file);
@@ -4530,7 +4532,7 @@ static inline int ssmp_file_replace(const char *path, char *temporary,
     if (error == 0)
         error = ssmp_file_rename(temporary, path, folder);
     if (error != 0)
-        (void)ssmp_file_remove(temporary);
+        (void)SSMP_REMOVE(temporary);
     return error;
 }
 
@@ -4572,7 +4574,7 @@ static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
     struct SSMP_STAT info;
     char extra;
     int error, file;
-    SSMP_TRY(error, file = ssmp_file_open(path, 0));
+    SSMP_TRY(error, file = SSMP_OPEN(path, 0));
     if (error != 0)
         return error;
     SSMP_TRY(error, SSMP_FSTAT(file, &info));
