@@ -444,6 +444,9 @@ export class Bag extends Tagged {
     constructor(items, options = {}) {
         super();
         const { seed } = known(options, { seed: 0 });
+        if (typeof items?.[Symbol.iterator] !== "function")
+            throw new TypeError("items must be an array or another iterable, " +
+                                "not " + shown(items));
         this.#items = Array.from(items, (item) => half("an item", item));
         this.#fits(this.#items.length);
         this.#place = { seed: half("seed", seed), number: 0, back: 0, drawn: 0,

@@ -292,7 +292,9 @@ function bag_errors(bag) {
     refused(() => bag.remove(63), /^RangeError: 63 is not in the bag/);
     refused(() => new Bag([], { seed: 2 ** 32 }), /^RangeError: seed/);
     refused(() => new Bag([], { sed: 1 }), /^TypeError: a field/);
-    refused(() => new Bag({ length: 2 ** 24 + 1 }), RangeError);
+    refused(() => new Bag(new Uint8Array(2 ** 24)), /^RangeError: a bag/);
+    for (const items of [52, { a: 1 }, null, undefined])
+        refused(() => new Bag(items), /^TypeError: items must be an array/);
     /* Damaged, of other items, of another size, and forged. */
     const wrong = /^RangeError: this state was not saved with these items/;
     const state = bag.save();
