@@ -51,6 +51,8 @@ static inline void groups_copy(const groups *g, const statesampler_perm *order,
 
     statesampler_perm_fill(order, groups_place(g, position), 1, out,
                            (size_t)k + 1);
+    if (copies == 1)
+        return;
     if (copies == 2 && (first + count) % 2 == 0)
         for (; k > 0; k--, count -= 2)
             out[count - 1] = out[count - 2] = out[k];

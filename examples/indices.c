@@ -19,8 +19,7 @@ static const char usage[] =
     "  --all           of all ranks\n"
     "  --where INDEX   step, rank and slot of a sample; may be given several\n"
     "                  times; in a mix, in its dataset's present epoch\n"
-    "  --epoch N       in this epoch instead of FILE's, past or to come, as\n"
-    "                  FILE's ranks and weights serve it\n"
+    "  --epoch N       in this epoch, as FILE's ranks and weights serve it\n"
     "  --world-size N  of a run of so many ranks that goes on from FILE\n"
     "  --batch-size N  of a run with such batches that goes on from FILE\n"
     "  --drop-last     the run had drop_last, which no state holds\n\n"
@@ -41,6 +40,8 @@ static void open_state(void)
     size_t size = 0;
     int code = statesampler_load_file(path, state, sizeof state, &size);
 
+    if (r.batch_size > 0 && recall_sources(state, size) > 0)
+        example_fail(1, "--batch-size: a mix keeps those of its datasets");
     if (code == STATESAMPLER_OK)
         code = recorder_open(&r, sources, state, size, scratch);
     if (code == STATESAMPLER_OK && r.batch_size > BATCH)

@@ -6,9 +6,8 @@
    which no rank has a part. A step of W ranks is the next W packs; those left
    at the end of a plan, or of an epoch, open a step that the next completes.
 
-   So a state is a plan and the number of a pack in it. A plan follows from its
-   own samples, not from the plans before it: a resume makes one plan, and then
-   any number of ranks goes on with the next pack. */
+   So a state is a plan and the number of a pack in it. A resume makes that plan
+   alone, and then any number of ranks goes on with the next pack. */
 #ifndef PACK_H
 #define PACK_H
 
@@ -38,7 +37,8 @@ static inline const char *pack_error(int code)
 {
     return code == PACK_ELENGTH  ? "a length is 0 or above the budget"
            : code == PACK_EFEW   ? "there are fewer lengths than samples"
-           : code == PACK_EOTHER ? "the state has another budget or lengths"
+           : code == PACK_EOTHER ? "the state has another budget, size of "
+                                  "plans, or lengths"
                                  : statesampler_error(code);
 }
 
@@ -102,13 +102,15 @@ static inline int pack_init(packer *p, const statesampler_desc *desc,
 }
 
 /* Writes a rank's pack of the next step to `out`, which has room for a plan,
-   returns how many samples that is, and goes to the step after it. */
+   and goes to the step after it. Returns its samples; 0: no such rank. */
 static inline size_t pack_next(packer *p, uint32_t rank, uint32_t world_size,
                                uint64_t *out)
 {
     const uint32_t *places;
     size_t i, count;
 
+    if (rank >= world_size)
+        return 0;
     pack_pass(p, rank);
     places = fit_bin(&p->plan, (uint32_t)p->number, &count);
     for (i = 0; i < count; i++)

@@ -46,16 +46,16 @@ static void make(int kind)
 
 static void read_lengths(const char *path)
 {
-    double length = 0;
+    char line[32];
 
     if (freopen(path, "r", stdin) == NULL)
         example_fail(2, "cannot read '%s': %s", path, strerror(errno));
-    for (count = 0; count < MOST && scanf("%lf", &length) == 1 &&
-         length >= 1 && length < 4294967296;)
-        whole[count++] = (uint32_t)length;
-    if (count == 0 || (count < MOST && !feof(stdin)))
-        example_fail(2, "'%s': length %d is not a number from 1 on", path,
-                     (int)count + 1);
+    for (; count < MOST && fgets(line, sizeof line, stdin) != NULL; count++) {
+        line[strcspn(line, "\r\n")] = '\0';
+        whole[count] = (uint32_t)example_number(line, 1, UINT32_MAX);
+    }
+    if (count == 0)
+        example_fail(2, "'%s' has no lengths", path);
 }
 
 /* The padding of so many packs, in %. */

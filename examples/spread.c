@@ -59,8 +59,8 @@ static int live(const statesampler_perm *shuffle, unsigned char *state,
 
     s.largest = spread_list(shuffle, ids, s.samples, last + 1, members, work);
     if (spread_begin(&s) != STATESAMPLER_OK)
-        example_fail(1, "of %d words with one stem %d must repeat it in a step "
-                     "of %d", (int)s.largest, (int)(s.largest -
+        example_fail(1, "of %d words with one stem %d have no room in whole "
+                     "steps of %d", (int)s.largest, (int)(s.largest -
                      spread_room(s.samples, STEP)), STEP);
     example_must(statesampler_init(&one, &desc));
     if (state[0] != 0)

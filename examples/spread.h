@@ -26,8 +26,8 @@ typedef struct spread {
     uint64_t first; /* where the epoch begins; the rounds go around */
 } spread;
 
-/* How many samples a group can have: the rest of a larger one must repeat it,
-   in any order. `apart` is not 0. */
+/* How many samples a group can have: one for each whole step, at least 1.
+   `apart` is not 0. */
 static inline uint64_t spread_room(uint64_t samples, uint64_t apart)
 {
     return samples < apart ? 1 : samples / apart;

@@ -914,11 +914,14 @@ packing() {
             rows++
         }
         END { exit rows != 20 }'
-    for wrong in '' '12 x' '12 0' '-1'; do
-        echo "$wrong" >lengths
+    for wrong in '' '12 x' '12 0' '10 20' 3.5 -1 0; do
+        printf '7\n%s\n' "$wrong" >lengths
         status 2 packing lengths
+        finds "^packing: '$wrong' is not a number" err
     done
-    finds 'not a number' err
+    : >lengths
+    status 2 packing lengths
+    finds 'has no lengths' err
 }
 
 # Words of this repository. Only the spread has no step in which a stem comes
@@ -935,7 +938,7 @@ spread() {
             left["spread"] == left["shuffle"]) }' out
     sed 's/^/state/' words | cat words - >more
     status 1 spread more
-    finds 'words with one stem [0-9]* must repeat it in a step of 128' err
+    finds 'words with one stem [0-9]* have no room in whole steps of 128' err
     : >none
     status 2 spread none
     finds 'a FILE with words is needed' err

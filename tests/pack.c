@@ -312,6 +312,12 @@ static void arguments(void)
     all.desc.rank = 0;
     all.desc.num_samples = 0;
     CHECK(begins(&p, 4, n, BUDGETS) == STATESAMPLER_EINVAL);
+    all.desc.num_samples = n;
+    CHECK(begins(&p, 4, n, BUDGETS) == STATESAMPLER_OK);
+    CHECK(pack_next(&p, 0, 0, words[2]) == 0);
+    CHECK(pack_next(&p, 1, 1, words[2]) == 0);
+    CHECK(pack_next(&p, 9, 8, words[2]) == 0 && p.number == 0);
+    CHECK(strstr(pack_error(PACK_EOTHER), "size of plans") != NULL);
     CHECK(strcmp(pack_error(PACK_ELENGTH), pack_error(PACK_EFEW)) &&
           strcmp(pack_error(PACK_EOTHER), pack_error(PACK_ELENGTH)) &&
           strcmp(pack_error(PACK_EOTHER), pack_error(-1104)));

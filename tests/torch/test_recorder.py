@@ -684,10 +684,14 @@ class Command(Asked):
             for asked in ["--where", 1], ["--steps", "0..0"]:
                 self.assertRegex(self.ask(*asked, status=1),
                                  "does not hold the (lengths|groups): ask at")
-        self.write(Mix([5, 6], 0, 1).save())
-        self.assertIn("keeps those of its", self.ask("--steps", "0..1",
-                                                     "--batch-size", 2,
-                                                     status=1))
+        self.write(Mix([5, 6], 0, 1).save()[:-12])
+        asked = ["--steps", "0..1", "--batch-size", "2"]
+        self.assertIn("keeps those of its", self.ask(*asked, status=1))
+        run = subprocess.run([self.indices, "--state", self.path, *asked],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("keeps those of its", run.stderr)
         never = Mix([5, 6], 0, 1, stop="never")
         self.write(never.save())
         self.assertIn("has one epoch", self.ask("--epoch", 1, "--steps",
