@@ -1288,6 +1288,7 @@ static void check_leftovers(void)
     CHECK(save_number("below/state", 100, 12) == STATESAMPLER_OK);
     CHECK(remove("below/state") == 0 && rmdir("below") == 0);
     CHECK(count_files() == 1);
+    errno = EWOULDBLOCK; /* of an earlier call: a lock that is free is free */
     check_left(0);
 
     /* Whatever else is there is not ours. */
