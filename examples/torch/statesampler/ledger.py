@@ -55,7 +55,11 @@ class Ledger:
     exactly once through kills. In each of any number of threads:
 
         for ticket, index in ledger:
-            result = roll_out(dataset[index])
+            try:
+                result = roll_out(dataset[index])
+            except OSError:     # Or whatever should not end the thread.
+                ledger.give_back(ticket)
+                continue
             with lock:
                 ledger.done(ticket)
                 learn(result)
@@ -69,13 +73,18 @@ class Ledger:
     saved together; what was not saved is in neither, and is done again after a
     kill, by any number of threads.
 
+    A ticket that is neither done nor given back, as after a `break`, keeps the
+    frontier where it is. Loops end when all tickets are issued; if one is given
+    back after that, begin another loop.
+
     sampler_or_length: the length of a dataset; seed, stream, epoch and shuffle
         are as in Sampler, and `index` is a number. Or a Sampler or a Mix: a
         ticket is a step of it, from the beginning of its present epoch on, and
         `index` the list of that batch.
     window: how many tickets may be issued from the oldest one on that is not
         done: 64, 128, ... below 2^32. The loop waits while there is none.
-    epochs: tickets go on through so many epochs; None: without end.
+    epochs: tickets go on through so many epochs; None: without end, as
+        always with a sampler that has none.
     """
 
     def __init__(self, sampler_or_length, window, *, epochs=1, **options):
@@ -96,10 +105,15 @@ class Ledger:
         self._first, self._steps = self._order.epoch, self._order.num_steps
         self._sampler = self._order.save()
         self._end = math.inf
-        if epochs is not None and self._steps is not None:
+        if self._steps is None:
+            if epochs not in (None, 1):
+                raise ValueError("epochs is not for a sampler without end, "
+                                 f"but got epochs={epochs}")
+        elif epochs is not None:
             self._end = self._steps * whole("epochs", epochs, 0, 2**63)
         self._frontier = self._next = 0
         self._done = set()      # After the frontier.
+        self._returned = set()  # Before the next one.
         self._changed = threading.Condition()
 
     @property
@@ -127,9 +141,13 @@ class Ledger:
                 self._changed.wait()
 
     def issue(self):
-        """The next ticket and its index, after a load first those that were
-        not done; None if there is none now."""
+        """The next ticket and its index, first one that was given back, after
+        a load those that were not done; None if there is none now."""
         with self._changed:
+            if self._returned:
+                ticket = min(self._returned)
+                self._returned.remove(ticket)
+                return ticket, self._index(ticket)
             while self._next in self._done:
                 self._next += 1
             if self._next >= min(self._end, self._frontier + self._window):
@@ -151,17 +169,29 @@ class Ledger:
         since the load, raises ValueError and changes nothing: drop its
         result."""
         with self._changed:
-            ticket = whole("ticket", ticket, 0, 2**64)
-            if ticket < self._frontier or ticket in self._done:
-                raise ValueError(f"ticket {ticket} is done already")
-            if ticket >= self._next:
-                raise ValueError(f"ticket {ticket} was not issued")
+            ticket = self._open(ticket)
+            self._returned.discard(ticket)
             self._done.add(ticket)
             while self._frontier in self._done:
                 self._done.remove(self._frontier)
                 self._frontier += 1
             self._next = max(self._next, self._frontier)
             self._changed.notify_all()
+
+    def give_back(self, ticket):
+        """The ticket is issued again, before all others; a late result may
+        still come first. Refuses what done() refuses."""
+        with self._changed:
+            self._returned.add(self._open(ticket))
+            self._changed.notify_all()
+
+    def _open(self, ticket):
+        ticket = whole("ticket", ticket, 0, 2**64)
+        if ticket < self._frontier or ticket in self._done:
+            raise ValueError(f"ticket {ticket} is done already")
+        if ticket >= self._next:
+            raise ValueError(f"ticket {ticket} was not issued")
+        return ticket
 
     def state_dict(self):
         """Text, in 24 bytes and a bit for each ticket of the window; and the
@@ -192,7 +222,7 @@ class Ledger:
                 f": it should be at least {(last - frontier) // 64 * 64 + 64}")
         with self._changed:
             self._frontier = self._next = frontier
-            self._done = done
+            self._done, self._returned = done, set()
             self._changed.notify_all()
 
     def _compare(self, sampler):
