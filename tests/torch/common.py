@@ -26,6 +26,21 @@ SEED = 20240229
 DataLoader = functools.partial(torch.utils.data.DataLoader, collate_fn=list)
 
 
+class Dataset(torch.utils.data.Dataset):
+    """Numbers. As in most, not IndexError ends it: who asks for more than it
+    has is told, before memory is full."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        assert index < self.length
+        return index
+
+
 def cases(count, name):
     """As many random generators with fixed seeds."""
     for number in range(count):

@@ -9,7 +9,7 @@ import itertools
 import pickle
 import unittest
 
-from common import DataLoader, cases, main, raw
+from common import DataLoader, Dataset, cases, main, raw
 from loader_accelerate import DataLoaderShard
 import loader_torchdata
 from statesampler import PackedBatchSampler, Sampler
@@ -624,6 +624,14 @@ class Errors(unittest.TestCase):
                 PackedBatchSampler([1], 5, 0, 1, **wrong)
         with self.assertRaisesRegex(TypeError, "lengths of samples, not a "):
             PackedBatchSampler(torch.utils.data.SequentialSampler([1]), 5)
+        with self.assertRaisesRegex(TypeError, "as a list, not a Dataset"):
+            PackedBatchSampler(Dataset(9), 5)
+        for workers in 0, 1:
+            with self.assertRaisesRegex(ValueError, "lengths of samples: it "
+                                        "has 30, but the dataset has 40$"):
+                list(DataLoader(range(40), num_workers=workers,
+                                batch_sampler=PackedBatchSampler(
+                                    30 * [1], 4, 0, 1)))
         sampler = PackedBatchSampler([1], 5, 0, 1)
         for name in "max_tokens", "plan_size", "endless", "seed", "rank":
             with self.assertRaisesRegex(AttributeError, "make another"):

@@ -16,7 +16,7 @@ import subprocess
 import time
 import unittest
 
-from common import ROOT, DataLoader, cases, main, raw
+from common import ROOT, DataLoader, Dataset, cases, main, raw
 from loader_accelerate import DataLoaderShard
 from statesampler import (CountingDataLoader, RepeatSampler,
                           SpreadBatchSampler)
@@ -88,7 +88,7 @@ class Order(Steps):
                            collections.Counter(groups).values() if size > room)
                 with self.assertRaisesRegex(
                         ValueError, f"group has {largest} of {n} .* {apart} "
-                        f"have room for {room}: {must} samples must repeat"):
+                        f"have room for {room}: {must} samples? must repeat"):
                     make(apart)
                 refused += 1
                 continue
@@ -399,7 +399,9 @@ class Errors(unittest.TestCase):
                 ((range(9), 2), {"tail": "x"}, "tail should be"),
                 ((range(9), 2), {"seed": "x"}, "seed should be"),
                 ((9 * [4], 2), {}, "largest group has 9 of 9 samples, and "
-                 "steps of 2 have room for 4: 5 samples must repeat"),
+                 "whole steps of 2 have room for 4: 5 samples must repeat"),
+                ((3 * [4] + [*range(7)], 4), {}, "room for 2: 2 samples must"),
+                ((3 * [8] + [*range(7)], 4), {}, "room for 2: 1 sample must"),
                 (([1, 1, 1, 2, 2, 2, 3, 3], 8), {}, "have room for 1: 5 samp"),
                 ((4 * [1, 2], 1), {"apart": 2, "num_replicas": 2, "rank": 0,
                                    }, None)):
@@ -410,6 +412,16 @@ class Errors(unittest.TestCase):
                 SpreadBatchSampler(*arguments, **options)
         with self.assertRaises(TypeError):
             SpreadBatchSampler(range(9), 2, drop_last="no")
+        for given, options in (([Dataset(9), 2], {}),
+                               ([], {"groups": Dataset(9), "batch_size": 2})):
+            with self.assertRaisesRegex(TypeError, "groups of samples as a "
+                                        "list, not a Dataset"):
+                SpreadBatchSampler(*given, **options)
+        for loader in DataLoader, CountingDataLoader:
+            with self.assertRaisesRegex(ValueError, "groups of samples: it "
+                                        "has 30, but the dataset has 40$"):
+                list(loader(range(40), batch_sampler=SpreadBatchSampler(
+                    range(30), 4, 0, 1)))
         sampler = make(0, 1)
         for name in "batch_size", "apart", "seed":
             with self.assertRaisesRegex(AttributeError, "make another"):

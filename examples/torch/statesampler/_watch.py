@@ -64,6 +64,7 @@ class Watch(Count):
             self.see_the_end()
 
     def check(self, sampler, loaded):
+        sampler._check_dataset(self.iterator()._dataset)
         frameworks.check_processes(self.processes, sampler.num_replicas)
         if loaded:
             frameworks.check_skips(self.iterator())

@@ -78,4 +78,5 @@ class CountingDataLoader(DataLoader):
                 "CountingDataLoader needs a sampler of statesampler as its "
                 f"sampler= or batch_sampler=, but got {type(sampler).__name__}"
                 ". (With a batch sampler of your own, use torch's DataLoader.)")
+        sampler._check_dataset(self.dataset)
         return _Counted(super().__iter__, sampler, Count(unit, drops_last))

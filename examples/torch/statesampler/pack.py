@@ -322,7 +322,8 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     them into one sequence.) In a step each rank gets one pack. All ranks have
     the same number of steps, and nothing is cut, left out or repeated.
 
-    lengths: how many tokens each sample of the dataset has. An array of 16 or
+    lengths: how many tokens each sample of the dataset has; fewer of them than
+        a DataLoader's dataset has samples raise ValueError. An array of 16 or
         32 bits, such as numpy.memmap, is used as it is; it must not change.
     max_tokens: the most tokens of a pack. A longer sample raises ValueError.
     rank, num_replicas, seed, shuffle, stream, chunk_size, window: as in
@@ -364,6 +365,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
         plans = _Plans(lengths, self.max_tokens, self.plan_size, dict(
             seed=seed, shuffle=self.shuffle, stream=stream,
             chunk_size=chunk_size, window=window))
+        self._described = plans.order._desc.num_samples
         self._cursor = _PackCursor(plans, self.rank, self.num_replicas,
                                    self.endless)
 

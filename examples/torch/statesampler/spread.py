@@ -59,11 +59,12 @@ class _Groups:
         length, largest = len(self.ids), max(self.sizes)
         room = max(length // apart, 1)
         if largest > room:
+            must = sum(max(size - room, 0) for size in self.sizes)
             raise ValueError(
                 f"the largest group has {largest} of {length} samples, and "
-                f"steps of {apart} have room for {room}: "
-                f"{sum(max(size - room, 0) for size in self.sizes)} samples "
-                "must repeat their group in a step")
+                f"whole steps of {apart} have room for {room}: {must} "
+                f"{'sample' if must == 1 else 'samples'} must repeat a group "
+                "in a step")
 
 
 class _SpreadCursor(_BatchCursor):
@@ -198,8 +199,9 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
         samples than a step.
     fingerprint, changed, read_ahead: as in StatefulDistributedSampler.
 
-    A group that has more samples than there are steps of `apart` samples raises
-    ValueError, which says how many samples must repeat their group.
+    A group that has more samples than there are whole steps of `apart` samples
+    raises ValueError, which says how many must repeat a group. So do fewer
+    groups than a DataLoader's dataset has samples.
 
     groups are kept as 8 bytes a sample, beside an epoch's list of 8 bytes a
     sample, which is made when its first batch is asked for, also after a
@@ -235,4 +237,5 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
             groups, self.rank, self.num_replicas, batch,
             whole("seed", seed, -2**63, 2**64), tail, self.drop_last,
             self.apart)
+        self._described = len(groups.ids)
         self._length = self._cursor.num_steps

@@ -25,8 +25,8 @@ _CHANGED = ["refuse", "next_epoch", "accept"]
 
 def no_sampler(init):
     """For the __init__ of batch samplers: Lightning and others try to rebuild
-    them around another sampler, with arguments of BatchSampler's. _takes is
-    what they take instead."""
+    them around another sampler, with arguments of BatchSampler's, and a dataset
+    is given by mistake. _takes is what they take instead."""
     @functools.wraps(init)
     def checked(self, *arguments, **options):
         for given in (*arguments[:1], options.get("sampler")):
@@ -36,6 +36,14 @@ def no_sampler(init):
                     f"{type(given).__name__}: it distributes to the ranks "
                     "itself. (Lightning: "
                     "Trainer(use_distributed_sampler=False))")
+        for given in (*arguments[:1], options.get("lengths"),
+                      options.get("groups")):
+            # list() ends only if __getitem__ raises IndexError.
+            if hasattr(given, "__getitem__") and not (
+                    hasattr(given, "__iter__") or hasattr(given, "tolist")):
+                raise TypeError(
+                    f"{self._owner} takes {self._takes} as a list, not a "
+                    f"{type(given).__name__}: a dataset is for the DataLoader")
         init(self, *arguments, **options)
     return checked
 
@@ -46,6 +54,7 @@ class _Resumable(Steps):
     epoch. Settling moves it to the place after what the loop has received.
     Subclasses define _owner, their name; _cursor; and _length."""
 
+    _described = None       # How many samples it has a length or group of.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
@@ -85,6 +94,15 @@ class _Resumable(Steps):
     def _share(self):
         """Tells the workers the epoch of the cursor."""
         self._shared.tell(self._cursor.epoch)
+
+    def _check_dataset(self, dataset):
+        """Raises an error if samples of a DataLoader's would never come."""
+        if self._described is None or not hasattr(dataset, "__len__"):
+            return
+        if self._described < len(dataset):
+            raise ValueError(
+                f"{self._owner} takes {self._takes}: it has "
+                f"{self._described}, but the dataset has {len(dataset)}")
 
     @locked
     def _begin(self, this):
