@@ -24,7 +24,6 @@
 enum {
     CONFIG_FILES = 32,        /* items of a list, at most */
     CONFIG_SCHEDULES = 8,     /* parts of a composite schedule, at most */
-    CONFIG_OWN = 2,           /* default texts, without DATA.TRAIN's */
     CONFIG_STRING = 512,      /* bytes of a text, including the 0 */
     CONFIG_BATCH = 4095,      /* sequences of a step, at most: see reduce.h */
     CONFIG_ERROR = 1536,      /* bytes of an error, including the 0 */

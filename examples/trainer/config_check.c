@@ -199,8 +199,7 @@ static bool check_rest(struct trainer_config *c, int64_t processes)
     const bool zero = c->optimizer == CONFIG_ZERO;
     const bool sgd = (zero ? c->algorithm : c->optimizer) == CONFIG_SGD;
     const bool off = !c->use_zero && c->lines[CONFIG_use_zero] != 0;
-    const uint64_t files =
-        c->data_paths.count ? c->data_paths.count : CONFIG_OWN;
+    const uint64_t files = c->data_paths.count;
     const struct rule rules[] = {
         {zero && c->lines[CONFIG_algorithm] == 0, CONFIG_optimizer,
          "zero needs base_optimizer.name, the optimizer that it shards"},
@@ -220,9 +219,9 @@ static bool check_rest(struct trainer_config *c, int64_t processes)
         {c->splits > c->num_layers,
          CONFIG_num_activation_checkpointing_splits,
          "must not be above NUM_LAYERS"},
+        {files == 0, CONFIG_data_paths, "needs an item"},
         {c->weights.count != 0 && c->weights.count != files, CONFIG_weights,
-         "must have an item for each file of DATA.TRAIN.DATA_PATHS, or for "
-         "both of the trainer's own texts"},
+         "must have an item for each file of DATA.TRAIN.DATA_PATHS"},
         {c->global_batch > CONFIG_BATCH, CONFIG_batchsize_per_replica,
          "times NUM_NODES and NUM_PROC_PER_NODE, must be at most 4095"},
         {processes > c->global_batch, CONFIG_batchsize_per_replica,

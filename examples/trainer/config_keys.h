@@ -51,7 +51,7 @@ KEY(whole, batchsize_per_replica, TRAIN "BATCHSIZE_PER_REPLICA",
 KEY(whole, data_limit, TRAIN "DATA_LIMIT", "-1 or " COUNT, RUN,
     "sequences to use of each file; -1: all", -1)
 KEY(texts, data_paths, TRAIN "DATA_PATHS", TEXT "[1, 511]", FREE,
-    "text files, a dataset each; []: statesampler.h and README.md", {0})
+    "text files, a dataset each", {2, {"statesampler.h", "README.md"}})
 KEY(bool, test_use_stateful_distributed_sampler,
     TEST "USE_STATEFUL_DISTRIBUTED_SAMPLER", BOOL, FREE,
     "no effect: held-out text is always served exactly once", false)

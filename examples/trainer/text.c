@@ -137,10 +137,9 @@ static const char *add(text *t, const char *path, int test,
 
 const char *text_open(text *t, const struct trainer_config *config)
 {
-    static const char *const own[CONFIG_OWN] = {"statesampler.h", "README.md"};
     const config_texts *train = &config->data_paths;
     const config_texts *test = &config->test_data_paths;
-    const uint32_t count = train->count ? (uint32_t)train->count : CONFIG_OWN;
+    const uint32_t count = (uint32_t)train->count;
     const char *wrong = "";
     uint32_t i;
 
@@ -149,7 +148,7 @@ const char *text_open(text *t, const struct trainer_config *config)
     t->length = (uint64_t)config->context + 1;
     t->hash = text_hash(TEXT_HASH, &count, sizeof count);
     for (i = 0; i < count && !*wrong; i++)
-        wrong = add(t, train->count ? train->items[i] : own[i], 0, config);
+        wrong = add(t, train->items[i], 0, config);
     for (i = 0; i < test->count && !*wrong; i++)
         wrong = add(t, test->items[i], 1, config);
     return wrong;

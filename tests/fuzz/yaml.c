@@ -238,12 +238,16 @@ static void put_list(const struct config_key *key, uint64_t count)
 
 static void put_value(const struct config_key *key)
 {
+    /* Two lists must have so many items, or some. */
+    const int pair = key == &config_table[CONFIG_betas];
+    const uint64_t least = key == &config_table[CONFIG_data_paths];
+
     if (key->kind < IS_reals)
         put_scalar(key);
     else
-        put_list(key, key == &config_table[CONFIG_betas] ? 2
-                      : check_random(4) == 1             ? CONFIG_FILES
-                                                         : check_random(3));
+        put_list(key, pair                   ? 2
+                      : check_random(4) == 1 ? CONFIG_FILES
+                                             : least + check_random(3));
 }
 
 /* --- Schedules ------------------------------------------------------------ */
