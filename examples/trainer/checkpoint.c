@@ -92,8 +92,8 @@ static char *print_config(const struct trainer_config *c)
 }
 
 /* The head of a checkpoint of this moment, to be freed; the same on all
-   processes, which must all call this. Sets *wrong to "" or an error. */
-static checkpoint_head *make_head(const run *r, const char **wrong)
+   processes. */
+static checkpoint_head *make_head(run *r)
 {
     char *yaml = print_config(&r->config);
     const checkpoint_head is = {.format = CHECKPOINT_FORMAT,
@@ -111,7 +111,7 @@ static checkpoint_head *make_head(const run *r, const char **wrong)
 
     *h = is;
     memcpy(h->blas, r->blas, sizeof h->blas);
-    *wrong = feed_save(&r->feed, state);
+    feed_save(&r->feed, state);
     memcpy(state + h->feed_bytes, yaml, h->config_bytes);
     free(yaml);
     return h;
@@ -201,12 +201,10 @@ static const char *commit(const run *r, const char *path)
 const char *checkpoint_save(run *r)
 {
     char path[CHECKPOINT_PATH];
-    const char *wrong;
-    checkpoint_head *h = make_head(r, &wrong);
+    checkpoint_head *h = make_head(r);
+    const char *wrong = text_check(&r->text);
 
     snprintf(path, sizeof path, "%s/.step.tmp", r->config.dir);
-    if (!*wrong)
-        wrong = text_check(&r->text);
     if (!*wrong)
         wrong = log_flush(r);
     if (!*wrong && r->rank == 0)

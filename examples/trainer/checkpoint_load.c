@@ -185,7 +185,7 @@ static const char *restore(source *s)
             return wrong;
     }
     wrong = feed_load(&r->feed, (const unsigned char *)(h + 1),
-                      (size_t)h->feed_bytes, r->rank == 0);
+                      (size_t)h->feed_bytes);
     if (*wrong)
         return wrong;
     r->step = h->step;

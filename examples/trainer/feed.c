@@ -4,7 +4,6 @@
 #include "memory.h"
 
 #include <inttypes.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,13 +25,6 @@ static statesampler_desc describe(const feed *f, uint32_t file)
         desc.tail = STATESAMPLER_TAIL_DROP;
     }
     return desc;
-}
-
-static void begin_epoch(feed *f)
-{
-    memset(&f->served, 0, sizeof f->served);
-    statesampler_mix_save(&f->mix, f->start,
-                          statesampler_mix_state_bytes(&f->mix));
 }
 
 const char *feed_init(feed *f, const text *t,
@@ -63,9 +55,8 @@ const char *feed_init(feed *f, const text *t,
         return statesampler_error(code);
     f->batch =
         memory_take(MEMORY_WORK, (size_t)config->batchsize_per_replica, 8);
-    f->start = memory_take(MEMORY_WORK, statesampler_mix_state_bytes(&f->mix),
-                           1);
-    begin_epoch(f);
+    f->leaves = memory_take(MEMORY_WORK, (size_t)config->global_batch,
+                            sizeof *f->leaves);
     return "";
 }
 
@@ -75,60 +66,40 @@ int feed_at_end(const feed *f)
            statesampler_mix_num_turns(&f->mix);
 }
 
-size_t feed_next(feed *f, uint64_t first, uint64_t last,
-                 const unsigned char **leaves)
+size_t feed_next(feed *f)
 {
-    const uint64_t batch = (uint64_t)f->config->batchsize_per_replica;
-    const uint64_t turn = statesampler_mix_turn(&f->mix);
-    size_t taken = 0, count, kept, i;
+    const uint32_t ranks = (uint32_t)f->config->world_size;
+    const uint32_t batch = (uint32_t)f->config->batchsize_per_replica;
     statesampler_audit *audit;
-    const statesampler *s;
-    uint32_t source = 0;
-    uint64_t rank;
+    uint32_t source = 0, rank;
+    size_t taken = 0, count, kept, i;
+    statesampler s;
+    uint64_t step;
 
     statesampler_mix_next(&f->mix, NULL, NULL, &source);
-    s = &f->sources[source].sampler;
+    s = f->sources[source].sampler;
+    step = statesampler_step(&s) - 1; /* the one that was taken */
     audit = &f->served.audits[source];
-    if (statesampler_step(s) == 1) /* the source has begun an epoch */
+    if (step == 0) /* the source has begun an epoch */
         memset(audit, 0, sizeof *audit);
-    for (rank = first / batch; rank * batch < last; rank++) {
-        statesampler_mix_reshape(&f->mix, (uint32_t)rank,
-                                 (uint32_t)f->config->world_size);
-        statesampler_mix_at(&f->mix, turn, f->batch, &count, &source);
-        kept = count - statesampler_padding(s, statesampler_step(s) - 1);
-        i = rank * batch < first ? (size_t)(first - rank * batch) : 0;
-        for (; i < count && rank * batch + i < last; i++) {
-            leaves[taken++] = text_train(f->text, source, f->batch[i]);
-            if (i < kept) {
-                statesampler_audit_add(audit, f->batch + i, 1);
-                f->served.count++;
-            }
-        }
+    for (rank = 0; rank < ranks; rank++) {
+        statesampler_reshape(&s, rank, ranks, batch);
+        statesampler_at(&s, step, f->batch, &count);
+        kept = count - statesampler_padding(&s, step);
+        statesampler_audit_add(audit, f->batch, kept);
+        f->served.count += kept;
+        for (i = 0; i < count; i++)
+            f->leaves[taken++] = text_train(f->text, source, f->batch[i]);
     }
     return taken;
-}
-
-/* Of the sources that there are. */
-static size_t served_bytes(const feed *f)
-{
-    return 8 + f->text->num_files * sizeof *f->served.audits;
-}
-
-/* The sum over all processes. */
-static void served_by_all(const feed *f, feed_served *all)
-{
-    MPI_Allreduce(&f->served, all, (int)served_bytes(f) / 8, MPI_UINT64_T,
-                  MPI_SUM, MPI_COMM_WORLD);
 }
 
 int feed_end_epoch(feed *f, char *words, size_t size)
 {
     int exact = 1, whole = 1;
     uint64_t there = 0;
-    feed_served all;
     uint32_t i;
 
-    served_by_all(f, &all);
     for (i = 0; i < f->text->num_files; i++) {
         const statesampler *s = &f->sources[i].sampler;
         statesampler_counts counts;
@@ -140,18 +111,25 @@ int feed_end_epoch(feed *f, char *words, size_t size)
             whole = 0; /* an audit cannot check a part of an epoch */
         else
             exact = exact && statesampler_audit_check(
-                                 &all.audits[i],
+                                 &f->served.audits[i],
                                  counts.positions - counts.padded);
     }
     if (exact && whole)
         snprintf(words, size, "%" PRIu64 " sequences, each exactly once",
-                 all.count);
+                 f->served.count);
     else
         snprintf(words, size, "%s%" PRIu64 " sequences; the texts have %"
-                 PRIu64, exact ? "" : "the audit FAILED: ", all.count, there);
+                 PRIu64, exact ? "" : "the audit FAILED: ", f->served.count,
+                 there);
     statesampler_mix_next(&f->mix, NULL, NULL, NULL);
-    begin_epoch(f);
+    memset(&f->served, 0, sizeof f->served);
     return exact;
+}
+
+/* Of the sources that there are. */
+static size_t served_bytes(const feed *f)
+{
+    return 8 + f->text->num_files * sizeof *f->served.audits;
 }
 
 size_t feed_state_bytes(const feed *f)
@@ -159,23 +137,19 @@ size_t feed_state_bytes(const feed *f)
     return statesampler_mix_state_bytes(&f->mix) + served_bytes(f);
 }
 
-const char *feed_save(const feed *f, unsigned char *state)
+void feed_save(feed *f, unsigned char *state)
 {
     const size_t size = statesampler_mix_state_bytes(&f->mix);
-    int code = STATESAMPLER_OK;
-    feed_served all;
+    const uint64_t turn = statesampler_mix_turn(&f->mix);
 
-    if (f->config->use_stateful_distributed_sampler)
-        code = statesampler_mix_save(&f->mix, state, size);
-    else
-        memcpy(state, f->start, size);
-    served_by_all(f, &all);
-    memcpy(state + size, &all, served_bytes(f));
-    return code == STATESAMPLER_OK ? "" : statesampler_error(code);
+    if (!f->config->use_stateful_distributed_sampler)
+        statesampler_mix_seek(&f->mix, 0);
+    statesampler_mix_save(&f->mix, state, size);
+    statesampler_mix_seek(&f->mix, turn);
+    memcpy(state + size, &f->served, served_bytes(f));
 }
 
-const char *feed_load(feed *f, const unsigned char *state, size_t size,
-                      int keep_served)
+const char *feed_load(feed *f, const unsigned char *state, size_t size)
 {
     const size_t mix = statesampler_mix_state_bytes(&f->mix);
     int code;
@@ -188,10 +162,9 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size,
     if (feed_at_end(f) || statesampler_mix_epoch(&f->mix) >
                               (uint64_t)f->config->num_epochs)
         return "its sampler state is at an epoch's end or past the last epoch";
-    begin_epoch(f);
-    if (!f->config->use_stateful_distributed_sampler)
-        memcpy(&f->again, state + mix, 8);
-    else if (keep_served)
+    if (f->config->use_stateful_distributed_sampler)
         memcpy(&f->served, state + mix, served_bytes(f));
+    else
+        memcpy(&f->again, state + mix, 8);
     return "";
 }

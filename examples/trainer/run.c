@@ -51,8 +51,6 @@ void run_init(run *r)
                                    : "the texts differ between processes");
     agree(feed_init(&r->feed, &r->text, c));
     run_init_model(r);
-    r->leaves = memory_take(MEMORY_WORK, (size_t)c->global_batch,
-                            sizeof *r->leaves);
     r->log_hash = TEXT_HASH;
 }
 
@@ -62,18 +60,17 @@ volatile sig_atomic_t run_stop;
 
 const char *run_step(run *r)
 {
-    const uint64_t batch = (uint64_t)r->config.global_batch;
-    const uint64_t rank = (uint64_t)r->rank, world = (uint64_t)r->world;
-    const uint64_t first = batch * rank / world; /* of this process's leaves */
-    const uint64_t last = batch * (rank + 1) / world;
-    const uint64_t most = (batch + world - 1) / world; /* of any process */
+    const size_t rank = (size_t)r->rank, world = (size_t)r->world;
     const double scale = r->scaler.scale;
     /* Not r->step: steps of a restarted epoch count once, so that the schedule
        ends with the last epoch. */
     const uint64_t steps = statesampler_mix_num_turns(&r->feed.mix);
     const uint64_t done = statesampler_mix_epoch(&r->feed.mix) * steps +
                           statesampler_mix_turn(&r->feed.mix);
-    const size_t count = feed_next(&r->feed, first, last, r->leaves);
+    const size_t leaves = feed_next(&r->feed);
+    const size_t first = leaves * rank / world; /* of this process's */
+    const size_t count = leaves * (rank + 1) / world - first;
+    const size_t most = (leaves + world - 1) / world; /* of any process */
     int overflowed;
     size_t i;
 
@@ -83,8 +80,8 @@ const char *run_step(run *r)
     for (i = 0; i < most; i++) {
         if (i < count) {
             reduce_loss(&r->reduce,
-                        model_leaf(&r->model, r->leaves[i], (real)scale,
-                                   reduce_sink, &r->reduce));
+                        model_leaf(&r->model, r->feed.leaves[first + i],
+                                   (real)scale, reduce_sink, &r->reduce));
         } else {
             reduce_no_leaf(&r->reduce);
         }

@@ -28,7 +28,6 @@ typedef struct run {
 
     uint64_t step, skipped; /* steps in all epochs; of these, skipped */
     double rate;            /* of the last step */
-    const unsigned char **leaves; /* this process's, of one step */
 
     FILE *log; /* process 0 only, as is its path */
     char log_path[CONFIG_STRING + 16];

@@ -63,9 +63,10 @@ fault 'the scale is not saved' checkpoint_load.c elsewhere \
     's/r->scaler.scale = h->loss_scale;//'
 fault 'unskipped is not saved' checkpoint_load.c elsewhere \
     's/r->scaler.unskipped = .*/;/'
-fault 'the audit is not saved' feed.c elsewhere 's/if (keep_served)/if (0)/'
+fault 'the audit is not saved' feed.c elsewhere \
+    's/memcpy(&f->served, state + mix, served_bytes(f));/;/'
 fault 'the audit does not see a sequence' feed.c processes \
-    's/if (i < kept)/if (i > 0 \&\& i < kept)/'
+    's/f->batch, kept)/f->batch, kept \/ 2)/'
 fault 'a process reads all tensors' checkpoint_load.c parts \
     '/^static const char \*read_tensors/,/^}/s/is->mine/1/'
 fault 'the texts are not compared' checkpoint_load.c foreign \
