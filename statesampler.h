@@ -2087,7 +2087,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(count == 0 || stride == 0 ||
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef SSMP_BYTES
-    if (count > 3) { /* fewer are faster one by one */
+    if (count > 1) { /* a lone one is faster by itself */
         ssmp_bulk_any(perm, first, stride, out, count, 0);
         return;
     }
