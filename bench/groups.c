@@ -2,16 +2,17 @@
 #include "bench.h"
 #include "examples/groups.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 256, RANKS = 8, RANK = 5 };
+enum { RANKS = 8, RANK = 5 };
 
 typedef struct parts {
     groups g;
     statesampler s;
     statesampler_perm order;
-    uint64_t at, *out;
+    uint64_t at, part, *out;
 } parts;
 
 static void parts_run(void *data)
@@ -20,10 +21,10 @@ static void parts_run(void *data)
     uint64_t *out = here(p->out);
     size_t i;
     p->at = statesampler_position(&p->s);
-    for (i = 0; i < ARRAY; i += BATCH) {
+    for (i = 0; i < ARRAY; i += p->part) {
         groups_fill(&p->g, &p->order,
-                    statesampler_position(&p->s) + RANK * BATCH, out + i,
-                    BATCH);
+                    statesampler_position(&p->s) + RANK * p->part, out + i,
+                    p->part);
         must(statesampler_next(&p->s, NULL, NULL) == 1, "the epoch has ended");
     }
 }
@@ -31,7 +32,8 @@ static void parts_run(void *data)
 static void parts_before(void *data)
 {
     parts *p = data;
-    if (statesampler_step(&p->s) + ARRAY / BATCH > statesampler_num_steps(&p->s))
+    if (statesampler_step(&p->s) + ARRAY / p->part >
+        statesampler_num_steps(&p->s))
         statesampler_begin(&p->s, 0);
 }
 
@@ -41,51 +43,59 @@ static void parts_check(void *data)
     const uint64_t *out = here(p->out);
     uint64_t i, position;
     for (i = 0; i < ARRAY; i++) {
-        position = p->at + (i / BATCH * RANKS + RANK) * BATCH + i % BATCH;
+        position = p->at + (i / p->part * RANKS + RANK) * p->part +
+                   i % p->part;
         must(out[i] == statesampler_perm_at(
                            &p->order, groups_place(&p->g, position)),
              "groups_fill and groups_place differ");
     }
 }
 
-static void measure(const char *figure, uint64_t copies, uint64_t *out,
-                    double bar)
+static void measure(uint64_t copies, uint32_t part, uint64_t *out)
 {
     static parts p;
     batches b;
     contender c[2];
     statesampler_desc d;
+    char figure[64];
     memset(&d, 0, sizeof d);
     d.num_samples = p.g.prompts = 100000000;
     d.rank = RANK;
     d.world_size = RANKS;
-    d.batch_size = BATCH;
+    d.batch_size = part;
     batches_init(&b, &d, out);
     c[0] = batches_contender(&b);
     p.g.copies = copies;
     p.g.batch = 1024;
     p.g.reuse = 4;
+    p.part = part;
     p.out = out;
     must(statesampler_perm_init(&p.order, p.g.prompts, 0, 0, 0) == 0, "perm");
     d.num_samples = groups_positions(&p.g);
     d.order = STATESAMPLER_ORDER_SEQUENTIAL;
     d.rank = 0;
     d.world_size = 1;
-    d.batch_size = RANKS * BATCH;
+    d.batch_size = RANKS * part;
     must(statesampler_init(&p.s, &d) == 0, "init");
     c[1].run = parts_run;
     c[1].before = parts_before;
     c[1].check = parts_check;
     c[1].data = &p;
-    race(c, 2, 2);
-    row(figure, c[1].ns / ARRAY, "ns/index", "next", c[0].ns / ARRAY, bar);
+    race(c, 2, 1);
+    sprintf(figure, "groups of %d; a rank's part of %d", (int)copies,
+            (int)part);
+    row(figure, c[1].ns / ARRAY, "ns/index", "next", c[0].ns / ARRAY, 1.2);
 }
 
 int main(void)
 {
+    static const uint64_t copies[] = {1, 2, 3, 6, 8};
     uint64_t *out = array_of(ARRAY);
-    measure("groups of 8; a rank's part of 256", 8, out, 1.2);
-    measure("groups of 2; a rank's part of 256", 2, out, 1.2);
+    size_t i;
+    for (i = 0; i < sizeof copies / sizeof *copies; i++) {
+        measure(copies[i], 16, out);
+        measure(copies[i], 256, out);
+    }
     free(out);
     return 0;
 }

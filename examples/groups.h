@@ -38,47 +38,51 @@ static inline uint64_t groups_place(const groups *g, uint64_t position)
     return group / g->batch / g->reuse * g->batch + group % g->batch;
 }
 
-/* The prompts of `count` positions, at least 1, that lie in one use of a
-   generation batch. They are looked up once each, and then copied, the last one
-   first, as the place of a prompt's copies is never before its own. Pairs, and
-   a group's first and last copy, stand outside the inner loop: with few copies
-   it would cost more than they do. */
-static inline void groups_copy(const groups *g, const statesampler_perm *order,
-                               uint64_t position, uint64_t *out, uint64_t count)
+/* Copies the prompts out[0], ..., out[k] to `count` positions, of which the
+   first is copy `first` of out[0]. The last one comes first, as the place of a
+   prompt's copies is never before its own. */
+static inline void groups_copy(uint64_t *out, uint64_t count, uint64_t k,
+                               uint64_t first, const uint64_t copies)
 {
-    const uint64_t copies = g->copies, first = position % copies;
-    uint64_t k = (first + count - 1) / copies, from, prompt, i;
+    const uint64_t last = k == 0 ? 0 : k * copies - first;
+    uint64_t prompt = out[k], i;
 
-    statesampler_perm_fill(order, groups_place(g, position), 1, out,
-                           (size_t)k + 1);
-    if (copies == 1)
-        return;
-    if (copies == 2 && (first + count) % 2 == 0)
-        for (; k > 0; k--, count -= 2)
-            out[count - 1] = out[count - 2] = out[k];
-    for (; k > 0; k--, count = from) {
-        from = k * copies - first;
-        prompt = out[k];
-        out[from] = out[count - 1] = prompt;
-        for (i = from + 1; i + 1 < count; i++)
-            out[i] = prompt;
+    while (count > last)
+        out[--count] = prompt;
+    while (k > 1) {
+        prompt = out[--k];
+        for (i = 0; i < copies; i++)
+            out[--count] = prompt;
     }
-    for (prompt = out[0]; count > 0; count--)
-        out[count - 1] = prompt;
+    for (prompt = out[0]; count > 0;)
+        out[--count] = prompt;
 }
 
-/* The prompts at `count` positions from this one on, as groups_place says. */
+/* The prompts at `count` positions from this one on, as groups_place says. Each
+   is looked up once for the positions that lie in one use of a generation
+   batch. */
 static inline void groups_fill(const groups *g, const statesampler_perm *order,
                                uint64_t position, uint64_t *out, size_t count)
 {
-    uint64_t use = g->batch * g->copies, some;
+    const uint64_t copies = g->copies;
+    uint64_t group, use, place, first, some, k;
 
-    for (; count > 0; count -= (size_t)some) {
-        some = use - position % use;
+    for (; count > 0; count -= (size_t)some, position += some, out += some) {
+        group = position / copies;
+        use = group / g->batch;
+        place = group - use * g->batch; /* in its generation batch */
+        first = position - group * copies;
+        some = (g->batch - place) * copies - first;
         some = some < count ? some : count;
-        groups_copy(g, order, position, out, some);
-        position += some;
-        out += some;
+        k = (first + some - 1) / copies;
+        statesampler_perm_fill(order, use / g->reuse * g->batch + place, 1, out,
+                               (size_t)k + 1);
+        if (copies == 2) /* With a constant the compiler needs no loop. */
+            groups_copy(out, some, k, first, 2);
+        else if (copies == 3)
+            groups_copy(out, some, k, first, 3);
+        else if (copies > 1)
+            groups_copy(out, some, k, first, copies);
     }
 }
 
