@@ -126,37 +126,27 @@ static void tensor_end(reduce *r, const model_tensor *is)
 
 /* ---- By pieces, after each leaf: only the owner has the sum ---- */
 
-static void piece_end(reduce *r)
-{
-    size_t i;
-
-    end_sums(r);
-    for (i = 0; i < r->count; i++)
-        r->to[i] += r->piece[i];
-    r->count = 0;
-}
-
-/* gradient may be NULL: nothing to add. */
+/* gradient: NULL if this process has no leaf where another one has. */
 static void send_pieces(reduce *r, const model_tensor *is, const real *gradient)
 {
-    size_t from, count;
+    size_t from, count, i;
 
     for (from = 0; from < is->size; from += count) {
-        piece_end(r);
         count = is->size - from < r->capacity ? is->size - from : r->capacity;
         memset(r->piece, 0, count * 8);
         if (gradient)
             r->totals[REDUCE_OVERFLOWS] += reduce_round(
                 r->piece, gradient + from, count, r->unscale);
         begin_sum(r, r->piece, count, is);
-        r->to = is->mine ? is->sum + from : NULL;
-        r->count = is->mine ? count : 0;
+        end_sums(r);
+        for (i = 0; is->mine && i < count; i++)
+            is->sum[from + i] += r->piece[i];
     }
 }
 
 /* ---- A step ---- */
 
-void reduce_begin(reduce *r, double unscale, uint64_t leaves)
+void reduce_begin(reduce *r, double unscale, uint64_t leaves, uint64_t most)
 {
     size_t t;
 
@@ -166,7 +156,8 @@ void reduce_begin(reduce *r, double unscale, uint64_t leaves)
     memset(r->totals, 0, sizeof r->totals);
     r->unscale = unscale;
     r->leaves = (int64_t)leaves;
-    r->rest = r->m->num_weights;
+    r->most = most;
+    r->rest = most > 0 && !r->piece ? r->m->num_weights : 0;
 }
 
 void reduce_sink(void *context, size_t tensor, const real *gradient)
@@ -184,8 +175,8 @@ void reduce_sink(void *context, size_t tensor, const real *gradient)
         reduce_round(is->sum, gradient, is->size, r->unscale);
     if (!last || r->config->manual_gradient_reduction)
         return;
-    if (r->begun > 0) /* MPI makes progress only while it is called */
-        MPI_Testall(r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
+    /* MPI makes progress only while it is called. */
+    MPI_Testall(r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
     tensor_end(r, is);
 }
 
@@ -199,31 +190,18 @@ void reduce_loss(reduce *r, double nats)
     r->totals[REDUCE_COUNT]++;
 }
 
-void reduce_no_leaf(reduce *r)
-{
-    size_t t;
-
-    for (t = r->m->num_tensors; r->piece && t-- > 0;)
-        send_pieces(r, r->m->tensors + t, NULL);
-}
-
 void reduce_finish(reduce *r)
 {
+    uint64_t leaf;
     size_t t;
 
-    if (r->piece) {
-        piece_end(r);
-    } else {
-        /* By hand, or where no leaf was the last, nothing is sent yet. */
-        for (t = r->m->num_tensors; r->rest > 0 && t-- > 0;)
-            tensor_end(r, r->m->tensors + t);
-        end_sums(r);
-    }
-    reduce_totals(r);
-}
-
-void reduce_totals(reduce *r)
-{
+    for (leaf = (uint64_t)r->leaves; r->piece && leaf < r->most; leaf++)
+        for (t = r->m->num_tensors; t-- > 0;)
+            send_pieces(r, r->m->tensors + t, NULL);
+    /* By hand, or where no leaf was the last, nothing is sent yet. */
+    for (t = r->m->num_tensors; r->rest > 0 && t-- > 0;)
+        tensor_end(r, r->m->tensors + t);
+    end_sums(r);
     MPI_Allreduce(MPI_IN_PLACE, r->totals, REDUCE_TOTALS, MPI_INT64_T, MPI_SUM,
                   MPI_COMM_WORLD);
 }

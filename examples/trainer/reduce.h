@@ -30,34 +30,29 @@ typedef struct reduce {
     int64_t leaves; /* of this process in this step */
     int64_t totals[REDUCE_TOTALS];
     MPI_Request *requests;
-    int begun;      /* requests of this step */
+    int begun;      /* of these */
     size_t rest;    /* elements from 0 on whose sums are not yet sent */
 
     /* Stage 2 with reduce_buffer_size: sums of own tensors only, so every
        leaf's gradient is sent, piece by piece. Otherwise NULL. */
     int64_t *piece;
     size_t capacity; /* of a piece */
-    int64_t *to;     /* where that under way is added, if it is ours */
-    size_t count;    /* of its elements that are */
+    uint64_t most;   /* leaves of any process in this step */
 } reduce;
 
 void reduce_init(reduce *r, const model *m,
                  const struct trainer_config *config);
 
-/* A step: reduce_begin with the number of this process's leaves; for each leaf
-   the sink and then reduce_loss; reduce_no_leaf as often as another process has
-   more leaves; reduce_finish. */
-void reduce_begin(reduce *r, double unscale, uint64_t leaves);
+/* A step: reduce_begin with the numbers of leaves of this process and of that
+   with the most, both 0 if there are losses only; for each leaf the sink and
+   then reduce_loss; reduce_finish. */
+void reduce_begin(reduce *r, double unscale, uint64_t leaves, uint64_t most);
 void reduce_sink(void *context, size_t tensor, const real *gradient);
 void reduce_loss(reduce *r, double nats);
-void reduce_no_leaf(reduce *r);
 void reduce_finish(reduce *r);
 
-/* Instead of reduce_finish, where there are losses only. */
-void reduce_totals(reduce *r);
-
-/* After one of these, when the totals are those of all processes; NaN if the
-   loss of a leaf is NaN or too large. */
+/* After it, when the totals are those of all processes; NaN if the loss of a
+   leaf is NaN or too large. */
 double reduce_mean_loss(const reduce *r);
 
 /* The mean gradient of a tensor whose sum this process has. */

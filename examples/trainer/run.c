@@ -69,23 +69,18 @@ const char *run_step(run *r)
                           statesampler_mix_turn(&r->feed.mix);
     const size_t leaves = feed_next(&r->feed);
     const size_t first = leaves * rank / world; /* of this process's */
-    const size_t count = leaves * (rank + 1) / world - first;
+    const size_t last = leaves * (rank + 1) / world;
     const size_t most = (leaves + world - 1) / world; /* of any process */
     int overflowed;
     size_t i;
 
     r->rate = schedule_of_step(&r->config, done, steps);
-    reduce_begin(&r->reduce, 1 / scale, count);
+    reduce_begin(&r->reduce, 1 / scale, last - first, most);
     r->reduce.totals[REDUCE_STOPS] = run_stop;
-    for (i = 0; i < most; i++) {
-        if (i < count) {
-            reduce_loss(&r->reduce,
-                        model_leaf(&r->model, r->feed.leaves[first + i],
-                                   (real)scale, reduce_sink, &r->reduce));
-        } else {
-            reduce_no_leaf(&r->reduce);
-        }
-    }
+    for (i = first; i < last; i++)
+        reduce_loss(&r->reduce,
+                    model_leaf(&r->model, r->feed.leaves[i], (real)scale,
+                               reduce_sink, &r->reduce));
     reduce_finish(&r->reduce);
     r->step++;
     /* Losses are summed unscaled, so another loss scale cannot help. */
@@ -109,11 +104,11 @@ double run_held_out(run *r)
 {
     uint64_t i;
 
-    reduce_begin(&r->reduce, 1, 0);
+    reduce_begin(&r->reduce, 1, 0, 0);
     for (i = (uint64_t)r->rank; i < r->text.held; i += (uint64_t)r->world)
         reduce_loss(&r->reduce, model_leaf(&r->model, text_held(&r->text, i), 1,
                                            NULL, NULL));
-    reduce_totals(&r->reduce);
+    reduce_finish(&r->reduce);
     return reduce_mean_loss(&r->reduce) / log(2);
 }
 
