@@ -83,6 +83,11 @@ void add(real *to, const real *from, size_t count)
 
 /* ---- Exponentials ---- */
 
+typedef union float_bits {
+    float value;
+    uint32_t bits;
+} float_bits;
+
 /* e^x for x <= 88, as e^x = 2^k * e^r with |r| <= ln 2 / 2 and the series of
    e^r up to the seventh power, whose error is below 6e-9. Below -87 it returns
    e^-87, which is negligible in all sums here; NaN stays NaN. libm's exp would
@@ -92,10 +97,7 @@ static inline real exponential(real x)
 #ifdef TRAINER_DOUBLE
     return exp(x);
 #else
-    union {
-        int32_t bits;
-        float value;
-    } power;
+    float_bits power;
     float k, r, sum, near = x > -87.0f ? x : -87.0f;
 
     near = near < 88.0f ? near : 88.0f;
@@ -111,33 +113,28 @@ static inline real exponential(real x)
     sum = sum * r + 0.5f;
     sum = sum * r + 1.0f;
     sum = sum * r + 1.0f;
-    power.bits = ((int32_t)k + 127) * (1 << 23);
+    power.bits = (uint32_t)((int32_t)k + 127) << 23;
     return x == x ? sum * power.value : x;
-#endif
-}
-
-static inline real tanh_of(real x)
-{
-#ifdef TRAINER_DOUBLE
-    return tanh(x);
-#else
-    return 1.0f - 2.0f / (exponential(2.0f * x) + 1.0f);
 #endif
 }
 
 #define GELU_INNER ((real)0.7978845608028654) /* sqrt(2 / pi) */
 #define GELU_CUBIC ((real)0.044715)
 
+/* tanh(y) = 1 - 2 / (e^2y + 1) */
+static inline real gelu_tanh(real x)
+{
+    const real y = GELU_INNER * (x + GELU_CUBIC * x * x * x);
+
+    return 1 - 2 / (exponential(2 * y) + 1);
+}
+
 void gelu(real *out, const real *in, size_t count)
 {
     size_t i;
 
-    for (i = 0; i < count; i++) {
-        real x = in[i];
-        real t = tanh_of(GELU_INNER * (x + GELU_CUBIC * x * x * x));
-
-        out[i] = (real)0.5 * x * (1 + t);
-    }
+    for (i = 0; i < count; i++)
+        out[i] = (real)0.5 * in[i] * (1 + gelu_tanh(in[i]));
 }
 
 void gelu_back(real *d, const real *in, size_t count)
@@ -145,9 +142,8 @@ void gelu_back(real *d, const real *in, size_t count)
     size_t i;
 
     for (i = 0; i < count; i++) {
-        real x = in[i];
-        real t = tanh_of(GELU_INNER * (x + GELU_CUBIC * x * x * x));
-        real inner = GELU_INNER * (1 + 3 * GELU_CUBIC * x * x);
+        const real x = in[i], t = gelu_tanh(x);
+        const real inner = GELU_INNER * (1 + 3 * GELU_CUBIC * x * x);
 
         d[i] *= (real)0.5 * (1 + t + x * (1 - t * t) * inner);
     }
@@ -275,11 +271,6 @@ void layernorm_back(real *d_in, real *d_weight, real *d_bias,
 }
 
 /* ---- Half precision ---- */
-
-typedef union float_bits {
-    float value;
-    uint32_t bits;
-} float_bits;
 
 uint16_t half_from_float(float value)
 {

@@ -18,10 +18,9 @@ enum {
 extern const char *const memory_names[MEMORY_KINDS];
 extern uint64_t memory_taken[MEMORY_KINDS]; /* bytes of each kind so far */
 
-/* Zeroed memory, aligned to 64 bytes. Exits if there is none. */
+/* Zeroed memory. Exits if there is none. What is borrowed is not counted, and
+   to be freed. */
 void *memory_take(int kind, size_t count, size_t size);
-
-/* The same for short use: not counted, and to be freed. */
 void *memory_borrow(size_t count, size_t size);
 
 #endif
