@@ -1,5 +1,5 @@
 /* checkpoint.c - see checkpoint.h. */
-#define _XOPEN_SOURCE 700 /* fsync, fseeko, open_memstream */
+#define _XOPEN_SOURCE 700 /* fdopen, fsync, fseeko, open_memstream */
 
 #include "checkpoint.h"
 #include "agree.h"
@@ -14,9 +14,33 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME = 17 /* "step-" and 12 digits */ };
+#define FORMAT "format 5"
+#define NAME "step-%012" PRIu64
+enum { NAME_LENGTH = 17, PATH = CONFIG_STRING + 32 /* bytes, with the 0 */ };
 
-/* ---- Files ---- */
+/* What a run takes from a checkpoint: RESUME everything; EXTEND everything but
+   the log, and with other epochs and rates; WEIGHTS only these. */
+enum { RESUME, EXTEND, WEIGHTS };
+
+/* A checkpoint that a run is saving or loading. */
+typedef struct saved {
+    run *r;
+    const char *path;
+    int take;
+    int ends; /* it is of another run, or cannot be read: the run ends, as
+                 falling back to an older checkpoint would be wrong */
+    FILE *file;
+    checkpoint_head *head;
+} saved;
+
+static void release(saved *s)
+{
+    if (s->file)
+        fclose(s->file);
+    free(s->head);
+}
+
+/* ---- The folder ---- */
 
 const char *checkpoint_flush(const char *folder)
 {
@@ -31,7 +55,9 @@ const char *checkpoint_flush(const char *folder)
     return good ? "" : cannot("flush", folder);
 }
 
-const char *checkpoint_before(const char *dir, char name[64])
+/* Sets name to that of DIR's newest checkpoint, if it is "", or of the newest
+   before name, or to "" if there is none. Returns "" or an error. */
+static const char *find_before(const char *dir, char name[64])
 {
     DIR *folder = opendir(dir);
     const struct dirent *entry;
@@ -44,10 +70,10 @@ const char *checkpoint_before(const char *dir, char name[64])
     while ((errno = 0, entry = readdir(folder))) {
         const char *found = entry->d_name;
 
-        if (strlen(found) == NAME && strncmp(found, "step-", 5) == 0 &&
-            strspn(found + 5, "0123456789") == NAME - 5 &&
+        if (strlen(found) == NAME_LENGTH && strncmp(found, "step-", 5) == 0 &&
+            strspn(found + 5, "0123456789") == NAME_LENGTH - 5 &&
             strcmp(found, best) > 0 && (!name[0] || strcmp(found, name) < 0))
-            memcpy(best, found, NAME + 1);
+            memcpy(best, found, NAME_LENGTH + 1);
     }
     wrong = errno != 0 ? cannot("read the folder", dir) : "";
     closedir(folder);
@@ -55,66 +81,115 @@ const char *checkpoint_before(const char *dir, char name[64])
     return wrong;
 }
 
-/* ---- The file's parts ---- */
+/* ---- Parts of the file ---- */
 
-size_t checkpoint_head_bytes(const checkpoint_head *h)
+/* The head, then the weights of each tensor, then the optimizer state of each,
+   are parts of the file: the bytes and their hash, in which the step is too, so
+   that no part of another checkpoint can stand in. */
+static uint64_t hash(const saved *s, const void *bytes, size_t size)
+{
+    return text_hash(TEXT_HASH ^ s->head->step, bytes, size);
+}
+
+static size_t head_bytes(const checkpoint_head *h)
 {
     return sizeof *h + h->feed_bytes + h->config_bytes;
 }
 
-uint64_t checkpoint_hash(const checkpoint_head *h, const void *bytes,
-                         size_t size)
-{
-    return text_hash(TEXT_HASH ^ h->step, bytes, size);
-}
-
-uint64_t checkpoint_pages(uint64_t bytes)
+/* A part's size in the file, to the end of its last page. Of two machines that
+   write to the same page of a network file system, one may write zeros over
+   what the other has written. */
+static uint64_t pages(uint64_t bytes)
 {
     const uint64_t page = 4096;
 
     return (bytes + sizeof(uint64_t) + page - 1) / page * page;
 }
 
-/* ---- Saving ---- */
+/* Writes or reads a part of this name. Returns "" or an error. */
+typedef const char *move_part(saved *s, uint64_t place, void *bytes,
+                              size_t size, const char *name);
 
-static char *print_config(const struct trainer_config *c)
+static const char *write_part(saved *s, uint64_t place, void *bytes,
+                              size_t size, const char *name)
 {
-    char *yaml;
-    size_t size;
-    FILE *to = open_memstream(&yaml, &size);
+    const uint64_t is = hash(s, bytes, size);
 
-    if (!to)
-        abort();
-    config_print(c, to);
-    if (fclose(to) != 0)
-        abort();
-    return yaml;
+    (void)name;
+    return fseeko(s->file, (off_t)place, SEEK_SET) == 0 &&
+                   fwrite(bytes, 1, size, s->file) == size &&
+                   fwrite(&is, sizeof is, 1, s->file) == 1
+               ? "" : cannot("write", s->path);
 }
 
-/* The head of a checkpoint of this moment, to be freed; the same on all
-   processes. */
-static checkpoint_head *make_head(run *r)
+static const char *read_part(saved *s, uint64_t place, void *bytes,
+                             size_t size, const char *name)
 {
-    char *yaml = print_config(&r->config);
-    const checkpoint_head is = {.format = CHECKPOINT_FORMAT,
+    const int found = fseeko(s->file, (off_t)place, SEEK_SET) == 0;
+    uint64_t was;
+
+    if (found && fread(bytes, 1, size, s->file) == size &&
+        fread(&was, sizeof was, 1, s->file) == 1 && was == hash(s, bytes, size))
+        return "";
+    if (found && !ferror(s->file))
+        return complain("its %s is truncated or changed", name);
+    s->ends = 1;
+    return errno == EISDIR ? "it is a folder, as older releases made it"
+                           : cannot("read", s->path);
+}
+
+/* Moves so many arrays of each tensor that this process owns, also without
+   ZeRO. The configuration, which is that of the run, says which there are. */
+static const char *move_tensors(saved *s, int arrays, move_part *move)
+{
+    const model *m = &s->r->model;
+    uint64_t place = pages(head_bytes(s->head));
+    const char *wrong = "";
+    size_t t;
+    int i;
+
+    for (i = 0; i < arrays; i++)
+        for (t = 0; t < m->num_tensors; t++) {
+            const model_tensor *is = m->tensors + t;
+            const size_t size = is->size * sizeof(float);
+
+            if (is->mine && !*wrong)
+                wrong = move(s, place, is->array[i], size, is->name);
+            place += pages(size);
+        }
+    return wrong;
+}
+
+/* ---- Saving ---- */
+
+/* Makes the head of a checkpoint of this moment, the same on all processes. */
+static void make_head(saved *s)
+{
+    run *r = s->r;
+    const checkpoint_head is = {.format = FORMAT,
                                 .step = r->step,
                                 .skipped = r->skipped,
                                 .texts = r->text.hash,
                                 .log_bytes = r->log_bytes,
                                 .log_hash = r->log_hash,
                                 .feed_bytes = feed_state_bytes(&r->feed),
-                                .config_bytes = strlen(yaml),
                                 .loss_scale = r->scaler.scale,
                                 .unskipped = r->scaler.unskipped};
-    checkpoint_head *h = memory_borrow(checkpoint_head_bytes(&is), 1);
-    unsigned char *state = (unsigned char *)(h + 1);
+    char *head;
+    size_t size;
+    FILE *to = open_memstream(&head, &size);
 
-    *h = is;
-    memcpy(h->blas, r->blas, sizeof h->blas);
-    feed_save(&r->feed, state);
-    memcpy(state + h->feed_bytes, yaml, h->config_bytes);
-    free(yaml);
-    return h;
+    if (!to)
+        abort();
+    fwrite(&is, sizeof is, 1, to);
+    fseeko(to, (off_t)is.feed_bytes, SEEK_CUR);
+    config_print(&r->config, to);
+    if (fclose(to) != 0)
+        abort();
+    s->head = (checkpoint_head *)head;
+    s->head->config_bytes = size - head_bytes(&is);
+    memcpy(s->head->blas, r->blas, sizeof r->blas);
+    feed_save(&r->feed, (unsigned char *)(s->head + 1));
 }
 
 /* Creates the file: a new one, as a killed run may have left another, and a
@@ -128,54 +203,33 @@ static const char *create(const char *path)
     return file >= 0 && close(file) == 0 ? "" : cannot("create", path);
 }
 
-static int write_part(FILE *file, const checkpoint_head *h, uint64_t place,
-                      const void *bytes, size_t size)
+/* Writes the tensors of this process, and on process 0 the head. */
+static const char *write_own(saved *s)
 {
-    const uint64_t hash = checkpoint_hash(h, bytes, size);
+    const run *r = s->r;
+    const char *wrong = "";
 
-    return fseeko(file, (off_t)place, SEEK_SET) == 0 &&
-           fwrite(bytes, 1, size, file) == size &&
-           fwrite(&hash, sizeof hash, 1, file) == 1;
-}
-
-/* Writes the tensors that this process owns, also without ZeRO, and on process
-   0 the head. */
-static const char *write_own(const run *r, const char *path,
-                             const checkpoint_head *h)
-{
-    FILE *file = fopen(path, "r+b");
-    const size_t head = checkpoint_head_bytes(h);
-    uint64_t place = checkpoint_pages(head);
-    size_t t, size;
-    int good, i;
-
-    if (!file)
-        return cannot("open", path);
-    setvbuf(file, NULL, _IONBF, 0); /* or fseeko would read others' pages */
-    good = r->rank != 0 || write_part(file, h, 0, h, head);
-    for (i = 0; i <= r->optimizer.states; i++)
-        for (t = 0; t < r->model.num_tensors; t++) {
-            const model_tensor *is = r->model.tensors + t;
-
-            size = is->size * sizeof(float);
-            if (is->mine)
-                good = good && write_part(file, h, place, is->array[i], size);
-            place += checkpoint_pages(size);
-        }
-    good = good && fsync(fileno(file)) == 0;
-    return fclose(file) == 0 && good ? "" : cannot("write", path);
+    s->file = fopen(s->path, "r+b");
+    if (!s->file)
+        return cannot("open", s->path);
+    setvbuf(s->file, NULL, _IONBF, 0); /* or fseeko would read others' pages */
+    if (r->rank == 0)
+        wrong = write_part(s, 0, s->head, head_bytes(s->head), "head");
+    if (!*wrong)
+        wrong = move_tensors(s, 1 + r->optimizer.states, write_part);
+    if (!*wrong && fsync(fileno(s->file)) != 0)
+        wrong = cannot("write", s->path);
+    return wrong;
 }
 
 /* Removes all but the newest KEEP checkpoints. What cannot be removed now is
    tried again after the next save. */
-static void prune(const run *r)
+static void prune(const char *dir, int64_t keep)
 {
-    const char *dir = r->config.dir;
-    const int64_t keep = r->config.keep;
-    char name[64] = "", path[CHECKPOINT_PATH];
+    char name[64] = "", path[PATH];
     int64_t found = 0;
 
-    while (keep > 0 && !*checkpoint_before(dir, name) && name[0])
+    while (keep > 0 && !*find_before(dir, name) && name[0])
         if (++found > keep) { /* ends: each name is smaller than before */
             snprintf(path, sizeof path, "%s/%s", dir, name);
             unlink(path);
@@ -184,26 +238,27 @@ static void prune(const run *r)
 
 /* Gives the file its name, from which moment on the checkpoint exists; a
    damaged one may have had this name. */
-static const char *commit(const run *r, const char *path)
+static const char *commit(const saved *s)
 {
-    const char *dir = r->config.dir, *wrong;
-    char name[CHECKPOINT_PATH];
+    const char *dir = s->r->config.dir, *wrong;
+    char name[PATH];
 
-    snprintf(name, sizeof name, "%s/" CHECKPOINT_NAME, dir, r->step);
-    if (rename(path, name) != 0)
-        return cannot("rename", path);
+    snprintf(name, sizeof name, "%s/" NAME, dir, s->head->step);
+    if (rename(s->path, name) != 0)
+        return cannot("rename", s->path);
     wrong = checkpoint_flush(dir);
     if (!*wrong)
-        prune(r);
+        prune(dir, s->r->config.keep);
     return wrong;
 }
 
 const char *checkpoint_save(run *r)
 {
-    char path[CHECKPOINT_PATH];
-    checkpoint_head *h = make_head(r);
+    char path[PATH];
+    saved s = {.r = r, .path = path};
     const char *wrong = text_check(&r->text);
 
+    make_head(&s);
     snprintf(path, sizeof path, "%s/.step.tmp", r->config.dir);
     if (!*wrong)
         wrong = log_flush(r);
@@ -211,11 +266,188 @@ const char *checkpoint_save(run *r)
         wrong = create(path);
     wrong = agree_on(wrong);
     if (!*wrong)
-        wrong = agree_on(write_own(r, path, h));
+        wrong = agree_on(write_own(&s));
     if (!*wrong)
-        wrong = agree_on(r->rank == 0 ? commit(r, path) : "");
+        wrong = agree_on(r->rank == 0 ? commit(&s) : "");
     if (*wrong && r->rank == 0)
         unlink(path); /* frees the space of a full disk */
-    free(h);
+    release(&s);
+    return wrong;
+}
+
+/* ---- Loading ---- */
+
+/* Opens a checkpoint and reads its head. Returns "" or that it is damaged or
+   cannot be read. */
+static const char *read_head(saved *s)
+{
+    /* More than there is in any head: what is larger is damaged. */
+    const uint64_t most = 1 << 24;
+    const int descriptor = text_open_file(s->path, O_RDONLY);
+    checkpoint_head h = {.step = 0};
+
+    s->file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    s->ends = !s->file;
+    if (!s->file)
+        return cannot("read", s->path);
+    /* The sizes; where they cannot be read, neither can the head. */
+    if (fread(&h, sizeof h, 1, s->file) == 1 &&
+        strncmp(h.format, "format ", 7) == 0 &&
+        strncmp(h.format, FORMAT, sizeof h.format) != 0) {
+        s->ends = 1;
+        return complain("its %.15s is that of another release", h.format);
+    }
+    if (h.feed_bytes > most || h.config_bytes > most)
+        return "its head is truncated or changed";
+    s->head = memory_borrow(head_bytes(&h), 1);
+    return read_part(s, 0, s->head, head_bytes(&h), "head");
+}
+
+/* Sets the configuration to that of a checkpoint. Returns "" or an error. */
+static const char *take_config(const checkpoint_head *h,
+                               struct trainer_config *config)
+{
+    const char *yaml = (const char *)(h + 1) + h->feed_bytes;
+
+    config_defaults(config);
+    return config_read_text(config, "its configuration", "", yaml,
+                            h->config_bytes) &&
+                   config_check(config, 0)
+               ? "" : complain("%s", config->error);
+}
+
+/* Compares the texts and the configurations, on process 0. */
+static const char *match(saved *s)
+{
+    /* Only the shape of the model matters to its weights. */
+    const enum config_same same = s->take == RESUME   ? CONFIG_RATE
+                                  : s->take == EXTEND ? CONFIG_RUN
+                                                      : CONFIG_SHAPE;
+    static struct trainer_config config;
+    const char *wrong = take_config(s->head, &config);
+
+    s->ends = 1; /* what was written is not of this run, if it is wrong */
+    if (*wrong)
+        return wrong;
+    if (s->take != WEIGHTS && s->head->texts != s->r->text.hash)
+        return complain("its texts is %016" PRIx64 ", but this run's is %016"
+                        PRIx64, s->head->texts, s->r->text.hash);
+    s->ends = config_differ(&config, &s->r->config, same);
+    return s->ends ? complain("its %s", config.error) : "";
+}
+
+/* Restores all but the tensors. Returns "", or why no run can have saved this
+   under that name, or with the log that is there. */
+static const char *restore(saved *s)
+{
+    const char *name = strrchr(s->path, '/'), *wrong;
+    const checkpoint_head *h = s->head;
+    run *r = s->r;
+    char should[64];
+
+    snprintf(should, sizeof should, NAME, h->step);
+    if (strcmp(name ? name + 1 : s->path, should) != 0)
+        return complain("its head is that of step %" PRIu64, h->step);
+    if (h->skipped > h->step ||
+        !scaler_can_be(&r->scaler, h->loss_scale, h->unskipped))
+        return "its head has impossible numbers";
+    if (s->take == RESUME) {
+        r->log_bytes = h->log_bytes;
+        r->log_hash = h->log_hash;
+        wrong = log_check(r, &s->ends);
+        if (*wrong)
+            return wrong;
+    }
+    wrong = feed_load(&r->feed, (const unsigned char *)(h + 1),
+                      (size_t)h->feed_bytes);
+    if (*wrong)
+        return wrong;
+    r->step = h->step;
+    r->skipped = h->skipped;
+    r->optimizer.steps = (int64_t)(h->step - h->skipped);
+    r->scaler.scale = h->loss_scale;
+    r->scaler.unskipped = h->unskipped;
+    if (r->rank == 0 && strncmp(r->blas, h->blas, sizeof h->blas) != 0)
+        fprintf(stderr, "trainer: %s\n",
+                complain("%s was saved with another OpenBLAS kernel (%.255s, "
+                         "now %s): from here on the bits may differ", should,
+                         h->blas, r->blas));
+    return "";
+}
+
+/* Returns "" or why this checkpoint cannot be used; the run may then have been
+   changed in part. */
+static const char *load(saved *s)
+{
+    run *r = s->r;
+    const int arrays = s->take == WEIGHTS ? 1 : 1 + r->optimizer.states;
+    const char *wrong = agree_on(read_head(s));
+
+    if (!*wrong && !agree_same(text_hash(TEXT_HASH, s->head,
+                                         head_bytes(s->head))))
+        wrong = "it differs between processes";
+    if (!*wrong)
+        wrong = agree_on(r->rank == 0 ? match(s) : "");
+    if (!*wrong)
+        wrong = agree_on(move_tensors(s, arrays, read_part));
+    if (!*wrong && s->take != WEIGHTS)
+        wrong = agree_on(restore(s));
+    MPI_Allreduce(MPI_IN_PLACE, &s->ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (!*wrong) /* each owner has read its tensors */
+        optimizer_share(&r->optimizer,
+                        s->take != WEIGHTS && r->config.zero_stage == 0);
+    release(s);
+    return wrong;
+}
+
+const char *checkpoint_load(run *r, char name[64])
+{
+    const char *wrong, *dir = r->config.dir;
+    char path[PATH];
+    int skipped = 0;
+
+    for (name[0] = 0;;) { /* ends: each name is smaller than the one before */
+        saved s = {.r = r, .path = path, .take = RESUME};
+
+        wrong = agree_on(r->rank == 0 ? find_before(dir, name) : "");
+        if (*wrong)
+            return wrong;
+        MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
+        if (!name[0])
+            return skipped ? complain("no intact checkpoint in %s", dir) : "";
+        if (!r->config.auto_resume)
+            return complain("%s has %s of an earlier run: with CHECKPOINT."
+                            "AUTO_RESUME=False choose another DIR", dir, name);
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+        wrong = load(&s);
+        if (!*wrong) /* who renamed it may have been killed before flushing */
+            return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
+        if (s.ends)
+            return complain("cannot resume from %s: %s", path, wrong);
+        if (r->rank == 0)
+            fprintf(stderr, "trainer: skipping %s: %s\n", path, wrong);
+        skipped = 1;
+    }
+}
+
+const char *checkpoint_begin(run *r, const char *path, int extend)
+{
+    saved s = {.r = r, .path = path, .take = extend ? EXTEND : WEIGHTS};
+    const char *wrong = load(&s);
+
+    return *wrong ? complain("cannot %s %s: %s",
+                             extend ? "extend" : "begin with the weights of",
+                             path, wrong)
+                  : "";
+}
+
+const char *checkpoint_config(const char *path, struct trainer_config *config)
+{
+    saved s = {.path = path};
+    const char *wrong = read_head(&s);
+
+    if (!*wrong)
+        wrong = take_config(s.head, config);
+    release(&s);
     return wrong;
 }

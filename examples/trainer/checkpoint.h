@@ -9,10 +9,6 @@
 
 #include "run.h"
 
-#define CHECKPOINT_FORMAT "format 5"
-#define CHECKPOINT_NAME "step-%012" PRIu64
-enum { CHECKPOINT_PATH = CONFIG_STRING + 32 }; /* bytes of a file's path */
-
 /* The head: this struct without padding, then the feed's state and the
    configuration as YAML. */
 typedef struct checkpoint_head {
@@ -31,8 +27,7 @@ typedef struct checkpoint_head {
    unchanged, and this one is removed if possible. */
 const char *checkpoint_save(run *r);
 
-/* Resumes from the newest intact checkpoint, or from the one that
-   LATEST_CHECKPOINT_RESUME_FILE_NUM selects; sets name to its name, or to "" if
+/* Resumes from the newest intact checkpoint; sets name to its name, or to "" if
    there is none. Damaged checkpoints, and those whose lines of the log, which
    must be open, are not there, are skipped and named on stderr. Flushes DIR, as
    the run that saved the checkpoint may have been killed before it could.
@@ -49,22 +44,6 @@ const char *checkpoint_begin(run *r, const char *path, int extend);
 /* Any process may call the functions below. Sets the configuration to that of a
    checkpoint. Returns "" or an error. */
 const char *checkpoint_config(const char *path, struct trainer_config *config);
-
-/* The head, then the weights of each tensor, then the optimizer state of each,
-   are parts of the file: the bytes and their hash, in which the step is too, so
-   that no part of another checkpoint can stand in. */
-size_t checkpoint_head_bytes(const checkpoint_head *h);
-uint64_t checkpoint_hash(const checkpoint_head *h, const void *bytes,
-                         size_t size);
-
-/* The bytes of a part, to the end of its last page. Of two machines that write
-   to the same page of a network file system, one may write zeros over what the
-   other has written. */
-uint64_t checkpoint_pages(uint64_t bytes);
-
-/* Sets name to that of DIR's newest checkpoint, if it is "", or of the newest
-   that is older than name, or to "" if there is none. Returns "" or an error. */
-const char *checkpoint_before(const char *dir, char name[64]);
 
 /* Flushes the changes of a folder's entries to disk; file systems that cannot
    do this are no error. Returns "" or an error. */

@@ -123,10 +123,9 @@ void config_keys(FILE *to);
 enum config_same { CONFIG_FREE, CONFIG_RATE, CONFIG_RUN, CONFIG_SHAPE };
 
 /* Whether two differ in a key that must be the same in this case or in a later
-   one of the above. Prints `KEY is A, but this run's is B` of the first. */
-bool config_differ(const struct trainer_config *a,
-                   const struct trainer_config *b, enum config_same least,
-                   FILE *to);
+   one of the above. Then a's error is `KEY is A, but this run's is B`. */
+bool config_differ(struct trainer_config *a, const struct trainer_config *b,
+                   enum config_same least);
 
 /* The learning rate after a part of the run, from 0 to 1; and that of a step.
    With update_interval `epoch` it changes only between epochs. */

@@ -174,9 +174,6 @@ KEY(whole, checkpoint_frequency, "CHECKPOINT.CHECKPOINT_FREQUENCY", SMALL_COUNT,
 KEY(whole, checkpoint_iter_frequency, "CHECKPOINT.CHECKPOINT_ITER_FREQUENCY",
     "-1 or " COUNT, FREE, "steps between checkpoints; -1: only after epochs",
     -1)
-KEY(whole, latest_checkpoint_resume_file_num,
-    "CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM", SMALL_COUNT, FREE,
-    "1: resume from the newest checkpoint, 2: from the one before, ...", 1)
 KEY(whole, keep, "CHECKPOINT.KEEP", "-1 or " SMALL_COUNT, FREE,
     "the newest checkpoints to keep; -1: all", 3)
 KEY(text, extend, "CHECKPOINT.EXTEND", TEXT "[0, 511]", FREE,

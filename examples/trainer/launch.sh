@@ -95,9 +95,8 @@ while :; do
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
     export TRAINER_AGAIN=1 # wait for processes that are still ending
-    # Resume from the newest checkpoint, whatever the first start was told.
-    on='CHECKPOINT.AUTO_RESUME=True
-        CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=1'
+    # Resume, whatever the first start was told.
+    on=CHECKPOINT.AUTO_RESUME=True
     if [ -e "$copy" ]; then
         shift
         set -- "$copy" "$@"

@@ -129,9 +129,7 @@ END
     chmod +x "$folder/dies"
     got=$(
         RESTARTS=1 TRAINER=$folder/dies yaml=$1
-        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False \
-            CHECKPOINT.LATEST_CHECKPOINT_RESUME_FILE_NUM=2 |
-            sed -n 's/^digest //p'
+        run 1 $dir $rule CHECKPOINT.AUTO_RESUME=False | sed -n 's/^digest //p'
     )
     same "$plain" "$got" 'after a death'
     grep -q "resuming from $(tail -n 1 "$folder/saved")" "$folder/errors" ||

@@ -56,33 +56,33 @@ fault 'a product'\''s shape follows W' model.c processes \
         s/ b, rows, outputs, inputs, 1);/ b, w, outputs, inputs, 1);\n    if (w < rows)\n        multiply(out + w * outputs, outputs, (matrix){in + w * inputs, inputs, 0}, b, rows - w, outputs, inputs, 1);/
     }'
 fault 'momentum is not saved' checkpoint.c elsewhere \
-    's/place, is->array\[i\], size)/place, is->array[0], size)/'
-fault 'the sampler state is not restored' checkpoint_load.c elsewhere \
+    's/place, is->array\[i\], size,/place, is->array[move == write_part ? 0 : i], size,/'
+fault 'the sampler state is not restored' checkpoint.c elsewhere \
     '/wrong = feed_load(/,/;/c wrong = "";'
-fault 'the scale is not saved' checkpoint_load.c elsewhere \
+fault 'the scale is not saved' checkpoint.c elsewhere \
     's/r->scaler.scale = h->loss_scale;//'
-fault 'unskipped is not saved' checkpoint_load.c elsewhere \
+fault 'unskipped is not saved' checkpoint.c elsewhere \
     's/r->scaler.unskipped = .*/;/'
 fault 'the audit is not saved' feed.c elsewhere \
     's/memcpy(&f->served, state + mix, served_bytes(f));/;/'
 fault 'the audit does not see a sequence' feed.c processes \
     's/f->batch, kept)/f->batch, kept \/ 2)/'
-fault 'a process reads all tensors' checkpoint_load.c parts \
-    '/^static const char \*read_tensors/,/^}/s/is->mine/1/'
-fault 'the texts are not compared' checkpoint_load.c foreign \
+fault 'a process reads all tensors' checkpoint.c parts \
+    's/is->mine && !\*wrong/(is->mine || move == read_part) \&\& !*wrong/'
+fault 'the texts are not compared' checkpoint.c foreign \
     's/s->head->texts != s->r->text.hash/0/'
 fault 'keys of the sampler are not compared' config_keys.h foreign \
     's/USE_DEBUGGING_SAMPLER", BOOL, RUN/USE_DEBUGGING_SAMPLER", BOOL, FREE/'
 fault 'the number of machines must be the same' config_print.c foreign \
     's/c->num_nodes = 1;//'
-fault 'two processes read all tensors of three' checkpoint_load.c parts \
-    '/^static const char \*read_tensors/,/^}/s/is->mine/(is->mine || r->world == 2)/'
+fault 'two processes read all tensors of three' checkpoint.c parts \
+    's/is->mine && !\*wrong/(is->mine || (move == read_part \&\& s->r->world == 2)) \&\& !*wrong/'
 fault 'reduce_buffer_size is not obeyed' reduce.c memory \
     's/config->zero_stage == 2 && elements >= 0/elements < -1/'
-fault 'a hash is not checked' checkpoint_load.c damaged \
-    's/hash == checkpoint_hash(.*))/1)/'
+fault 'a hash is not checked' checkpoint.c damaged \
+    's/was == hash(.*))/1)/'
 fault 'a tensor of another step stands in' checkpoint.c damaged \
-    's/TEXT_HASH ^ h->step/TEXT_HASH/'
+    's/TEXT_HASH ^ s->head->step/TEXT_HASH/'
 fault 'weight decay is kept where LARC has no norm' optimizer.c test_steps \
     's/const float decay = c->use_larc ? 0 : /const float decay = /'
 fault 'LARC'\''s norm is over a part' optimizer.c test_steps \
@@ -117,19 +117,19 @@ fault 'a log that is replaced is saved' log.c changed \
     's/held.st_ino != there.st_ino/0/'
 fault 'a log that is taken away is saved' log.c changed \
     's/ stat(r->log_path, &there) != 0/ (stat(r->log_path, \&there) != 0 \&\& (there = held, 0))/'
-fault 'lines that the log has lost are not missed' checkpoint_load.c unread \
+fault 'lines that the log has lost are not missed' checkpoint.c unread \
     's/wrong = log_check(r, &s->ends);/wrong = "";/'
 fault 'what a link leads to is emptied' checkpoint.c alone \
     's/O_EXCL/O_TRUNC/'
-fault 'a name that a killed run gave is not flushed' checkpoint_load.c unread \
+fault 'a name that a killed run gave is not flushed' checkpoint.c unread \
     's/? checkpoint_flush(dir) : ""/? "" : ""/'
 fault 'a folder that cannot be read is empty' checkpoint.c unread \
     's/return cannot("read the folder", dir);/return "";/'
-fault 'a file that may not be read is damaged' checkpoint_load.c unread \
+fault 'a file that may not be read is damaged' checkpoint.c unread \
     's/s->ends = !s->file;//'
 fault 'a folder ends where reading it fails' checkpoint.c unread \
     's/errno != 0 ? cannot("read the folder", dir)/errno < 0 ? ""/'
-fault 'a file is damaged when reading it fails' checkpoint_load.c unread \
+fault 'a file is damaged when reading it fails' checkpoint.c unread \
     's/found && !ferror(s->file)/found/'
 fault 'a log is the trainer'\''s when reading it fails' log.c unread \
     's/if (ferror(r->log))/if (0)/'
@@ -137,7 +137,7 @@ fault 'a limit on the size of files kills' log.c limited \
     's/signal(SIGXFSZ, SIG_IGN);//'
 fault 'a save that fails leaves what it has written' checkpoint.c limited \
     's/if (\*wrong && r->rank == 0)/if (0)/'
-fault 'another release is not noticed' checkpoint_load.c unread \
+fault 'another release is not noticed' checkpoint.c unread \
     's/strncmp(h.format, "format ", 7) == 0/0/'
 fault 'a log of somebody else is emptied' log.c locked \
     's/strncmp(begin, log_begin, strlen(begin)) != 0/0/'
