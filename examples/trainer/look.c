@@ -14,18 +14,15 @@ static void print_tensors(const model *m)
 {
     size_t t, i;
 
-    printf("%-28s %9s %12s %12s\n", "tensor", "size", "mean", "deviation");
+    printf("%-28s %9s %16s\n", "tensor", "size", "root mean square");
     for (t = 0; t < m->num_tensors; t++) {
         const model_tensor *is = m->tensors + t;
-        double sum = 0, squares = 0, mean;
+        double squares = 0;
 
-        for (i = is->offset; i < is->offset + is->size; i++) {
-            sum += (double)m->weights[i];
+        for (i = is->offset; i < is->offset + is->size; i++)
             squares += (double)m->weights[i] * (double)m->weights[i];
-        }
-        mean = sum / (double)is->size;
-        printf("%-28s %9zu %12.6f %12.6f\n", is->name, is->size, mean,
-               sqrt(fmax(0, squares / (double)is->size - mean * mean)));
+        printf("%-28s %9zu %16.6f\n", is->name, is->size,
+               sqrt(squares / (double)is->size));
     }
 }
 
@@ -47,7 +44,7 @@ static unsigned char next_byte(model *m, const unsigned char *bytes,
     return (unsigned char)byte;
 }
 
-/* The last bytes that fit are the context; when it is full, half of it goes. */
+/* The last bytes that fit are the context. */
 static void write_text(model *m, const char *words)
 {
     const size_t most = m->shape.context;
@@ -63,11 +60,8 @@ static void write_text(model *m, const char *words)
     printf("%s", words);
     statesampler_init(&random, &desc);
     for (i = 0; i < WRITTEN; i++) {
-        if (used == most) {
-            used = most - most / 2;
-            memmove(bytes, bytes + most / 2, used);
-            memset(bytes + used, 0, most + 1 - used);
-        }
+        if (used == most)
+            memmove(bytes, bytes + 1, --used);
         bytes[used] = next_byte(m, bytes, used,
                                 statesampler_sample_seed(&random, 0, i));
         putchar(bytes[used++]);

@@ -106,7 +106,7 @@ fault 'the log is not cut back' log.c elsewhere \
 fault 'the folder is not locked' log.c locked \
     's/fcntl(file, F_SETLK, &whole) != 0/0/'
 fault 'another start does not wait for the lock' log.c locked \
-    's/? 300 : 1/? 1 : 1/'
+    's/? 30 : 1/? 1 : 1/'
 fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
 fault 'a log that is changed is saved' log.c changed \
