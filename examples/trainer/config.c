@@ -27,8 +27,7 @@
 #define COUNT WHOLE "[1, 1099511627776]"
 #define NUMBER "a number in "
 #define RATES NUMBER "[0, 1000000]"
-#define TEXT "printable text, quoted if it looks like a number or True, with " \
-    "a length in "
+#define TEXT "printable text with a length in "
 
 #define SIZE(field) sizeof ((struct trainer_config *)0)->field
 #define KEY(kind, field, path, allowed, same, meaning, ...) \
@@ -96,16 +95,15 @@ static int find_word(const char *allowed, const char *text)
     const size_t length = strlen(text);
     int number;
 
-    for (number = 0;; number++) { /* ends: a word less */
+    for (number = 0; allowed; number++) { /* ends: a word less */
         if (strcspn(allowed, " ") == length &&
             strncmp(allowed, text, length) == 0 &&
             (!allowed[length] || strncmp(allowed + length, " or ", 4) == 0))
             return number;
         allowed = strstr(allowed, " or ");
-        if (!allowed)
-            return -1;
-        allowed += strlen(" or ");
+        allowed = allowed ? allowed + strlen(" or ") : NULL;
     }
+    return -1;
 }
 
 /* Parses a number that YAML and C agree on: decimal, not 010 (which some
@@ -135,18 +133,14 @@ static bool is_in_range(const struct config_key *key, double value)
            (end == ')' ? value < high : value <= high);
 }
 
-/* Whether text, valid UTF-8, can be printed and, if plain, is not read as
-   something else by YAML parsers. */
-static bool is_text(const char *text, bool plain)
+/* Whether text, valid UTF-8, can be printed and read back. */
+static bool is_text(const char *text)
 {
     static const char *const hidden[] = {
         "\xe2\x80\xa8", "\xe2\x80\xa9", /* line breaks */
         "\xef\xbb\xbf", "\xef\xbf\xbe", "\xef\xbf\xbf" /* no characters */
     };
-    static const char *const others[] = {"",    "~",  "null", "true", "false",
-                                         "yes", "no", "on",   "off"};
     const unsigned char *c;
-    double number;
     size_t i;
 
     for (c = (const unsigned char *)text; *c; c++) /* control characters */
@@ -155,10 +149,7 @@ static bool is_text(const char *text, bool plain)
     for (i = 0; i < sizeof hidden / sizeof *hidden; i++)
         if (strstr(text, hidden[i]))
             return false;
-    for (i = 0; plain && i < sizeof others / sizeof *others; i++)
-        if (strcasecmp(text, others[i]) == 0)
-            return false;
-    return !plain || !to_number(text, true, &number);
+    return true;
 }
 
 /* The number that a scalar is: the index of a word; or, where there is a range,
@@ -189,7 +180,7 @@ static bool take_scalar(const struct config_key *key, const char *text,
     }
     if (key->kind == IS_text || key->kind == IS_texts) {
         snprintf(memset(out, 0, CONFIG_STRING), CONFIG_STRING, "%s", text);
-        return is_in_range(key, (double)strlen(text)) && is_text(text, plain);
+        return is_in_range(key, (double)strlen(text)) && is_text(text);
     }
     if (!take_number(key, text, plain, &value))
         return false;
@@ -382,21 +373,20 @@ static bool read_value(struct reader *r, const char *path)
 
 /* ---- Texts ---- */
 
-/* Reads a stream with one document at most, whose root is at the path. */
-static bool read_stream(struct reader *r, const char *path)
+/* Reads a stream with one document at most. */
+static bool read_stream(struct reader *r)
 {
-    if (!next_event(r, path) || !next_event(r, path))
+    if (!next_event(r, "") || !next_event(r, ""))
         return false;
-    if (r->event.type == YAML_STREAM_END_EVENT)
-        return *path == 0 || FAIL(path, "needs a value");
-    return next_event(r, path) && read_value(r, path) && next_event(r, path) &&
-           next_event(r, path) &&
-           (r->event.type == YAML_STREAM_END_EVENT ||
-            FAIL(path, "a second document is not allowed"));
+    return r->event.type == YAML_STREAM_END_EVENT ||
+           (next_event(r, "") && read_value(r, "") && next_event(r, "") &&
+            next_event(r, "") &&
+            (r->event.type == YAML_STREAM_END_EVENT ||
+             FAIL("", "a second document is not allowed")));
 }
 
 bool config_read_text(struct trainer_config *config, const char *name,
-                      const char *path, const char *text, size_t size)
+                      const char *text, size_t size)
 {
     struct reader reader = {.config = config, .text = text, .size = size,
                             .argument = name == NULL};
@@ -406,11 +396,11 @@ bool config_read_text(struct trainer_config *config, const char *name,
     if (name)
         snprintf(config->file, sizeof config->file, "%s", name);
     if (size > TEXT_BYTES)
-        return FAIL(path, "longer than 131,072 bytes");
+        return FAIL("", "longer than 131,072 bytes");
     if (!yaml_parser_initialize(&r->parser))
-        return FAIL(path, "out of memory");
+        return FAIL("", "out of memory");
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)text, size);
-    good = read_stream(r, path);
+    good = read_stream(r);
     yaml_event_delete(&r->event);
     yaml_parser_delete(&r->parser);
     return good;
@@ -428,22 +418,21 @@ bool config_read(struct trainer_config *config, const char *file)
                  file, strerror(errno));
     if (from)
         fclose(from);
-    return good && config_read_text(config, file, "", text, size);
+    return good && config_read_text(config, file, text, size);
 }
 
 bool config_override(struct trainer_config *config, const char *argument)
 {
-    const size_t length = strcspn(argument, "=");
-    char path[CONFIG_PATH];
+    static char text[TEXT_BYTES + 2]; /* what is cut off is too long, too */
+    const int length = (int)strcspn(argument, "=");
 
     if (length == 0 || argument[length] == 0)
-        return config_fail(config, -1, "",
-                           "an override has the form PATH=VALUE");
-    snprintf(path, sizeof path, "%.*s", (int)length, argument);
+        return config_fail(config, -1, argument, "not of the form PATH=VALUE");
     /* A comment would silently cut the value off: DIR would be another. */
     if (strchr(argument, '#'))
-        return config_fail(config, -1, path, "a # may begin a comment; write "
-                           "the value in the file");
-    argument += length + 1;
-    return config_read_text(config, NULL, path, argument, strlen(argument));
+        return config_fail(config, -1, argument, "a # may begin a comment; "
+                           "write the value in the file");
+    snprintf(text, sizeof text, "%.*s: %s", length, argument,
+             argument + length + 1);
+    return config_read_text(config, NULL, text, strlen(text));
 }

@@ -36,7 +36,6 @@ enum { CONFIG_SGD, CONFIG_ADAMW, CONFIG_ZERO };
 enum { CONFIG_FIRST, CONFIG_ALL, CONFIG_RESTART }; /* as STATESAMPLER_STOP_ */
 enum { CONFIG_EPOCH, CONFIG_STEP };
 enum { CONFIG_LINEAR_SCALING, CONFIG_SQRT_SCALING };
-enum { CONFIG_RESCALED, CONFIG_FIXED };
 enum {
     CONFIG_CONSTANT, CONFIG_COSINE, CONFIG_LINEAR, CONFIG_MULTISTEP,
     CONFIG_STEPS, CONFIG_COMPOSITE
@@ -100,11 +99,11 @@ void config_defaults(struct trainer_config *config);
 /* These return whether they succeeded; after an error, config->error, the rest
    is of no use. Read at most one file, before all arguments; call config_check
    after them, as it also sets fields that depend on others. name: that of the
-   text, or NULL for an argument's value; path: of its root. processes: their
-   current number, or 0 if it is not known. */
+   text, or NULL if it is an argument. processes: their current number, or 0 if
+   it is not known. */
 bool config_read(struct trainer_config *config, const char *file);
 bool config_read_text(struct trainer_config *config, const char *name,
-                      const char *path, const char *text, size_t size);
+                      const char *text, size_t size);
 bool config_override(struct trainer_config *config, const char *argument);
 bool config_check(struct trainer_config *config, int64_t processes);
 

@@ -8,7 +8,7 @@
      cosine      end_value + (start_value - end_value) (1 + cos(pi w)) / 2
      step        the values in order, each for an equal part of the run
      multistep   the values in order; each milestone (an epoch) starts the next
-     composite   that of the schedulers in order, each for its length
+     composite   that of the schedulers in order, each over its length
 
    auto_lr_scaling: let rate be base_value times the global batch divided by
    base_lr_batch_size (or the square root of that ratio). It replaces the value
@@ -82,9 +82,7 @@ double schedule_at(const struct trainer_config *c, double where)
         start += lengths[i++];
     /* The last one gets the rest, so that it ends at 1. A part may have started
        up to CLOSE early. */
-    if (c->interval_scaling.items[i] == CONFIG_RESCALED) /* or none is given */
-        where = where <= start ? 0
-              : (where - start) / (i < last ? lengths[i] : 1 - start);
+    where = fmax(0, where - start) / (i < last ? lengths[i] : 1 - start);
     return curve_at(c, &c->curve[1 + i], where);
 }
 
@@ -110,7 +108,7 @@ bool config_is_used(const struct trainer_config *c, uint32_t key)
     const bool composite = c->curve[0].name == CONFIG_COMPOSITE;
     const uint64_t part = (key - CONFIG_curve0) / CURVE_KEYS;
 
-    if (key == CONFIG_lengths || key == CONFIG_interval_scaling)
+    if (key == CONFIG_lengths)
         return composite;
     if (key < CONFIG_curve0 || key > CONFIG_end8)
         return key != CONFIG_algorithm || c->optimizer == CONFIG_ZERO;
@@ -164,32 +162,28 @@ static bool check_curve(struct trainer_config *c, uint32_t part)
 
 static bool check_schedule(struct trainer_config *c)
 {
-    const uint64_t count = c->lengths.count;
-    const uint64_t scalings = c->interval_scaling.count;
+    const bool composite = c->curve[0].name == CONFIG_COMPOSITE;
+    const uint64_t count = composite ? c->lengths.count : 0;
     uint32_t given = 0, part;
     double sum = 0, last = 0;
 
-    if (c->curve[0].name != CONFIG_COMPOSITE)
-        return check_curve(c, 0);
-    for (part = 1; part <= CONFIG_SCHEDULES; part++)
+    for (part = 1; composite && part <= CONFIG_SCHEDULES; part++)
         given += c->lines[CONFIG_curve0 + part * CURVE_KEYS] != 0;
     for (part = 0; part < count; part++) {
         last = c->lengths.items[part];
         sum += last;
     }
+    /* The last part gets what the others leave. */
     const struct rule rules[] = {
-        {given == 0 || given != count, CONFIG_lengths,
-         "composite needs schedulers with names, and a length for each"},
-        {scalings != 0 && scalings != count, CONFIG_interval_scaling,
-         "must have an item for each schedule"},
-        /* The last part gets what the others leave. */
-        {fabs(sum - 1) > 0.001 || sum - last >= 1, CONFIG_lengths,
-         "the sum must be 1, within 0.001"},
+        {composite && (given != count || fabs(sum - 1) > 0.001 ||
+                       sum - last >= 1), CONFIG_lengths,
+         "composite needs schedulers with names and a length for each, whose "
+         "sum is 1, within 0.001"},
         {0}
     };
     bool good = check(c, rules);
 
-    for (part = 1; good && part <= count; part++)
+    for (part = composite; good && part <= count; part++)
         good = check_curve(c, part);
     return good;
 }
@@ -228,7 +222,7 @@ static bool check_rest(struct trainer_config *c, int64_t processes)
          "times NUM_NODES and NUM_PROC_PER_NODE, must be at least the number "
          "of processes now"},
         /* Otherwise a folder named ~ would be created: hard to remove. */
-        {strncmp(c->dir, "~/", 2) == 0, CONFIG_dir,
+        {c->dir[0] == '~', CONFIG_dir,
          "~ is not expanded here: write the whole path"},
         {c->extend[0] != 0 && c->params_file[0] != 0, CONFIG_extend,
          "not together with MODEL.WEIGHTS_INIT.PARAMS_FILE"},

@@ -159,11 +159,7 @@ CURVE(6, "schedulers[5].", "")
 CURVE(7, "schedulers[6].", "")
 CURVE(8, "schedulers[7].", "")
 KEY(reals, lengths, LR "lengths", NUMBER "(0, 1]", RATE,
-    "composite: each schedule's share of the run", {0})
-KEY(reals, interval_scaling, LR "interval_scaling", "rescaled or fixed", RATE,
-    "composite: rescaled: each runs from its start to its end within its "
-    "share; fixed: each is computed over the whole run and cut to its share; "
-    "[]: all rescaled", {0})
+    "composite: each schedule's share of the run, which it fills", {0})
 
 KEY(text, dir, "CHECKPOINT.DIR", TEXT "[1, 511]", FREE,
     "folder for the checkpoints and the log", ".")

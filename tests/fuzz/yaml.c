@@ -289,7 +289,6 @@ static void put_schedule(void)
 {
     const uint64_t form = check_random(6);
     const uint64_t count = 1 + check_random(CONFIG_SCHEDULES);
-    const int fixed = check_random(2) == 1;
     uint64_t i;
 
     put("{");
@@ -302,8 +301,6 @@ static void put_schedule(void)
         }
         for (i = 0; i < count; i++)
             put("%s%.17g", i ? ", " : "], lengths: [", 1.0 / (double)count);
-        for (i = 0; i < count && fixed; i++)
-            put("%s", i ? ", fixed" : "], interval_scaling: [rescaled");
         put("]");
     }
     put("}");
@@ -556,7 +553,7 @@ static int read_text(void)
         CHECK(text != NULL);
         memcpy(text, made.text, size);
     }
-    good = went(config_read_text(&config, "text", "", text, size),
+    good = went(config_read_text(&config, "text", text, size),
                 "text", lines_of(text, size));
     if (!good && !made.odd)
         printf("%.*s\n%s\n", (int)size, text, config.error);

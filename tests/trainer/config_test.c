@@ -123,7 +123,7 @@ static void run_case(struct test_case *test)
     int i;
 
     config_defaults(&config);
-    good = config_read_text(&config, "bad.yaml", "", test->text, test->size);
+    good = config_read_text(&config, "bad.yaml", test->text, test->size);
     for (i = 0; good && i < test->num_arguments; i++) {
         good = config_override(&config, test->arguments[i]);
     }
@@ -222,7 +222,7 @@ static void run_random(unsigned long count, char **files, int num_files)
             change(text, &size);
         }
         config_defaults(&config);
-        if (config_read_text(&config, "text", "", text, size) &&
+        if (config_read_text(&config, "text", text, size) &&
             config_check(&config, 0)) {
             good++;
             check_round_trip(&config);

@@ -30,7 +30,7 @@ static void check_round_trip(const struct trainer_config *config)
 
     config_defaults(&again);
     first = print_all(config, &first_size);
-    read = config_read_text(&again, "printed", "", first, first_size) &&
+    read = config_read_text(&again, "printed", first, first_size) &&
            config_check(&again, 0);
     if (!read) {
         printf("%s\n%s\n", first, again.error);

@@ -111,12 +111,6 @@ static void test_composite(void)
     expect(0.6, 0.5);
     expect(1, 0);
 
-    /* Fixed: as if it had begun with the run. */
-    override(LR ".interval_scaling=[rescaled, fixed]");
-    expect(0.1, 0.5);
-    expect(0.5, 0.5);
-    expect(0.75, 0.5 - 0.5 * sqrt(0.5));
-
     /* A part that is shorter than what counts as close. */
     begin("5", "{name: composite, schedulers: ["
           "{name: constant, value: 4}, "
