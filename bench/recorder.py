@@ -56,21 +56,44 @@ compiled(indices, os.path.join(ROOT, "examples", "indices.c"))
 sys.path.insert(0, installed)
 from statesampler import Mix, Sampler    # noqa: E402
 
+asked = ["--steps", "40000..40000", "--rank", "77"]
+
+
+def in_python(what, path, against, said, *more):
+    taken, again = least(sys.executable, "-m", "statesampler", path, *asked,
+                         *more)
+    if said != again or len(said.split()) < 38:
+        sys.exit(f"{said} is not {again}")
+    row(f"{what}; Python", taken, against)
+
+
 one = Sampler(10**9, 0, 512, 32)
 one.seek(20000)
 mix = Mix([10**7 + i for i in range(100)], 0, 512, 32, stop="all")
 mix.seek(20000)
 bare, _ = least(sys.executable, "-c", "pass")
+path = os.path.join(folder, "recorded")
 for what, state in ("10^9 samples", one.save()), ("100 datasets", mix.save()):
-    path = os.path.join(folder, "recorded")
     # C reads the library's state, to which Python's Mix adds 12 bytes.
     with open(path, "wb") as file:
         file.write(state[:len(state) // 8 * 8 - 8 * (len(state) % 8 > 0)])
-    asked = ["--steps", "40000..40000", "--rank", "77"]
     in_c, said = least(indices, "--state", path, *asked)
-    in_python, again = least(sys.executable, "-m", "statesampler", path,
-                             *asked)
-    if said != again or len(said.split()) < 38:
-        sys.exit(f"{said} is not {again}")
     row(f"{what}; C", in_c)
-    row(f"{what}; Python", in_python, bare)
+    in_python(what, path, bare, said)
+
+what = "in a checkpoint of torch's with 1;000 tensors"
+try:
+    import torch
+except ModuleNotFoundError:
+    print(f"row,which samples were in a step; {what},,,,,,,not measured: "
+          "torch is not installed")
+    sys.exit()
+from statesampler import StatefulDistributedSampler     # noqa: E402
+
+sampler = StatefulDistributedSampler(range(10**9), 512, 0)
+torch.save({"model": [torch.zeros(100) for _ in range(1000)],
+            "sampler": sampler.state_dict()}, path)
+one = Sampler(10**9, 77, 512, 1)
+said = "epoch 0 step 40000 rank 77:" + "".join(
+    f" {one.at(40000 * 32 + slot)[0]}" for slot in range(32)) + "\n"
+in_python(what, path, bare, said.encode(), "--batch-size", "32")

@@ -611,6 +611,62 @@ class Command(Asked):
         self.assertIn("before the base", self.ask(
             "--batch-size", 4, "--steps", "3..4", status=1))
 
+    def test_any_checkpoint(self):
+        """Tensors of all kinds around the state; and classes and functions,
+        of which none is imported or called."""
+        state = list(Sampler(20, 0, 1, 5).save())
+
+        class Touch:
+            def __reduce__(self):
+                return os.mkdir, (self_path + "-touched",)
+
+        self_path = self.path
+        model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU())
+        twice = torch.tensor(state * 2, dtype=torch.uint8)
+        whole = torch.tensor([83, 83, 9, *state, 7], dtype=torch.uint8)
+        self.save({
+            "model": model.state_dict(), "module": model, "touch": Touch(),
+            "touched": [os.system, {os.system: Touch()}, {Touch(): 1}],
+            "some": {1, 2}, "bytes": b"", "type": torch.float32,
+            "empty": torch.zeros(0, dtype=torch.uint8),
+            "pairs": twice.reshape(-1, 2), "every": twice[::2],
+            "signed": torch.tensor(state, dtype=torch.uint8).view(torch.int8),
+            "quantized": whole, "short": whole[:3],
+            "here": whole[3:-1], "text": bytes(state)})
+        for protocol in 2, 3, 4, 5:
+            self.assertEqual([line.split(":")[0] for line in self.ask()],
+                             ["here"])
+            self.assertEqual(self.ask("--steps", "1..1"), lines(
+                0, [[Sampler(20, 0, 1, 5).at(1).tolist()]], 1, 1))
+            torch.save({"touch": Touch(), "all": [Touch(), {1: Touch()}],
+                        "here": whole[3:-1], "set": {3}}, self.path,
+                       pickle_protocol=protocol)
+        self.assertFalse(os.path.exists(self.path + "-touched"))
+        torch.save({"one": bytes(state)}, self.path)
+        self.assertIn("one: samples 20", self.ask()[0])
+        with open(self.path, "rb") as file:
+            written = file.read()
+        for left in range(0, len(written), 50):
+            self.write(b"PK" + written[2:left])
+            self.assertIn("did not write it", self.ask(status=1))
+
+    def test_without_torch(self):
+        """Which would take a second to import."""
+        program = ("import sys; sys.modules['torch'] = None;"
+                   "from statesampler.__main__ import main; main()")
+        for one, asked in (
+                (Distributed(range(100), 2, 0), "--batch-size=3"),
+                (RoundRobinBatchSampler([30, 20], 3, 0, 1), "--rank=0"),
+                (RepeatSampler(range(20), 3, 4), "--batch-size=6")):
+            self.save({"sampler": one.state_dict()})
+            asked = self.path, asked, "--steps=2..4"
+            run = subprocess.run(
+                [sys.executable, "-B", "-c", program, *asked],
+                stdout=subprocess.PIPE, text=True,
+                env={**os.environ, "PYTHONPATH": EXAMPLES})
+            self.assertEqual(run.stdout.splitlines(), self.ask(*asked[1:]))
+            self.assertEqual(len(run.stdout.splitlines()), 3)
+
     def test_groups_of_copies(self):
         for random in cases(10, "groups"):
             one = RepeatSampler(range(random.randrange(9, 40)), 3, 4,
@@ -646,8 +702,8 @@ class Command(Asked):
                 (Mix([5, 6], 0, 1).save()[:-1], "size"),
                 (b"SSMN" + bytes(9), "."), (b"SSMX" + bytes(300), "."),
                 (b"SSMN" + b"\xff" * 300, "."),
-                (b"PK\3\4" + bytes(99), "does not read it"),
-                (b"\x80\2" + bytes(99), "does not read it")):
+                (b"PK\3\4" + bytes(99), "did not write it"),
+                (b"\x80\2" + bytes(99), "old format")):
             self.write(damaged)
             for asked in [], ["--where", 3], ["--steps", "0..1"]:
                 self.assertRegex(self.ask(*asked, status=1),
@@ -666,11 +722,9 @@ class Command(Asked):
                       ["--epoch", 2**64], ["--colour", "red"],
                       ["--world-size", 0], ["--batch-size", 2**32]):
             self.assertIn("error: ", self.ask(*asked, status=2))
-        for checkpoint, said in (
-                ({"model": torch.zeros(3)}, "no state of a"),
-                ({"sampler": Sampler(9, 0, 1)}, "weights_only")):
+        for checkpoint in {"model": torch.zeros(3)}, [Sampler(9, 0, 1)]:
             self.save(checkpoint)
-            self.assertIn(said, self.ask(status=1))
+            self.assertIn("no state of a", self.ask(status=1))
         packs = PackedBatchSampler([3, 4], 7, 0, 1).state_dict()
         spread = SpreadBatchSampler([3, 4], 2, 0, 1).state_dict()
         self.save({"packs": packs, "spread": spread, "one": spread})

@@ -68,11 +68,11 @@ class Recorded:
             if world_size is not None:
                 reshape_mix(self.cursor, world_size)
         elif self.groups:
-            from . import repeat    # It needs torch.
+            from . import _groups
             if world_size is not None:
                 raise ValueError("--world-size: accelerate deals batches to "
                                  "any number of ranks")
-            self.cursor = repeat.recall(self.state, epoch)
+            self.cursor = _groups.recall(self.state, epoch)
             self.unit, self.drop_last = batch_size or 1, drop_last
             self.epoch = self.cursor.epoch
         elif self.of_loader:
@@ -169,12 +169,7 @@ def _raw(thing):
             thing = bytes.fromhex(thing)
         except ValueError:
             return None
-    elif type(thing).__name__ == "Tensor":
-        if "uint8" not in str(thing.dtype) or thing.dim() != 1 or (
-                bytes(thing[:2].tolist()) != b"SS"):
-            return None
-        thing = bytes(thing.tolist())
-    return bytes(thing) if isinstance(thing, (bytes, bytearray)) and (
+    return thing if isinstance(thing, bytes) and (
         thing[:4] in _MAGICS) else None
 
 
@@ -186,25 +181,20 @@ def load(path):
                          "checkpoint")
     with open(path, "rb") as file:
         begin = file.read(4)
-        if begin[:2] not in (b"PK", b"\x80\x02"):
+        if begin[:2] == b"\x80\x02":
+            raise ValueError("it is in torch's old format: "
+                             "torch.save(torch.load(FILE), FILE) writes the "
+                             "present one")
+        if begin[:2] != b"PK":
             return [Recorded("", begin + file.read())]
+    from . import _checkpoint
     try:
-        import torch
-    except ModuleNotFoundError:
-        raise ValueError("it is a checkpoint of torch's, and torch is not "
-                         "installed") from None
-    options = {"map_location": "cpu", "weights_only": True}
-    try:
-        try:        # Without reading the weights.
-            thing = torch.load(path, mmap=True, **options)
-        except (RuntimeError, TypeError):
-            thing = torch.load(path, **options)
-    except Exception as error:
-        said = str(error).strip().split("\n")[0].split("error: ")[-1]
-        raise ValueError("torch.load(weights_only=True) does not read it: " +
-                         said) from None
+        listed = list(find("", _checkpoint.read(path)))
+    except Exception as error:  # Whatever a damaged pickle leads to.
+        raise ValueError("torch.save did not write it, or not all of it: "
+                         f"{error}") from None
     found = {}
-    for each in find("", thing):    # A loader's state has some twice.
+    for each in listed:     # A loader's state has some twice.
         found.setdefault((each.state, each.of_loader), each)
     if not found:
         raise ValueError("there is no state of a StatefulDistributedSampler, "
