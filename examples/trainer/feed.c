@@ -37,7 +37,8 @@ const char *feed_init(feed *f, const text *t,
     memset(f, 0, sizeof *f);
     f->text = t;
     f->config = config;
-    for (i = 0; i < t->num_files && code == STATESAMPLER_OK; i++) {
+    f->num_sources = (uint32_t)config->data_paths.count;
+    for (i = 0; i < f->num_sources && code == STATESAMPLER_OK; i++) {
         const statesampler_desc desc = describe(f, i);
 
         f->sources[i].weight =
@@ -49,7 +50,7 @@ const char *feed_init(feed *f, const text *t,
                             t->files[i].path);
     }
     if (code == STATESAMPLER_OK)
-        code = statesampler_mix_init(&f->mix, f->sources, t->num_files,
+        code = statesampler_mix_init(&f->mix, f->sources, f->num_sources,
                                      (uint32_t)config->stop);
     if (code != STATESAMPLER_OK)
         return statesampler_error(code);
@@ -100,7 +101,7 @@ int feed_end_epoch(feed *f, char *words, size_t size)
     uint64_t there = 0;
     uint32_t i;
 
-    for (i = 0; i < f->text->num_files; i++) {
+    for (i = 0; i < f->num_sources; i++) {
         const statesampler *s = &f->sources[i].sampler;
         statesampler_counts counts;
 
@@ -129,7 +130,7 @@ int feed_end_epoch(feed *f, char *words, size_t size)
 /* Of the sources that there are. */
 static size_t served_bytes(const feed *f)
 {
-    return 8 + f->text->num_files * sizeof *f->served.audits;
+    return 8 + f->num_sources * sizeof *f->served.audits;
 }
 
 size_t feed_state_bytes(const feed *f)

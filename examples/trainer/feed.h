@@ -15,6 +15,7 @@ typedef struct feed {
     const text *text;
     const struct trainer_config *config;
     statesampler_mix mix;
+    uint32_t num_sources; /* the files of DATA.TRAIN */
     statesampler_source sources[CONFIG_FILES];
     uint64_t *batch;              /* of one rank */
     const unsigned char **leaves; /* of a step */

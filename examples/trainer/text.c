@@ -50,23 +50,22 @@ int text_open_file(const char *path, int flags)
     return file >= 0 || errno != EAGAIN ? file : open(path, flags, 0666);
 }
 
-static const char *file_map(text_file *f, const char *path)
+static const char *file_map(text_file *f)
 {
     const struct stat *about = &f->about;
     void *at;
 
-    snprintf(f->path, sizeof f->path, "%s", path);
-    f->descriptor = text_open_file(path, O_RDONLY);
+    f->descriptor = text_open_file(f->path, O_RDONLY);
     if (f->descriptor < 0 || fstat(f->descriptor, &f->about) != 0)
-        return cannot("open the text", path);
+        return cannot("open the text", f->path);
     if (!S_ISREG(about->st_mode) || about->st_size == 0)
-        return complain("cannot use the text %s: it is %s", path,
+        return complain("cannot use the text %s: it is %s", f->path,
                         S_ISREG(about->st_mode) ? "empty"
                                                 : "not a regular file");
     f->size = (uint64_t)about->st_size;
     at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0);
     if (at == MAP_FAILED)
-        return cannot("map the text", path);
+        return cannot("map the text", f->path);
     f->bytes = (const unsigned char *)at;
     f->hash = hash_file(f);
     return "";
@@ -87,11 +86,10 @@ static void file_cut(int number)
 
 const char *text_check(text *t)
 {
-    uint32_t i;
+    text_file *f;
+    struct stat now;
 
-    for (i = 0; i < t->num_files + t->num_test; i++) {
-        text_file *f = &t->files[i];
-        struct stat now;
+    for (f = t->files; f < t->files + t->num_files; f++) {
         const int known = fstat(f->descriptor, &now) == 0 &&
                           (uint64_t)now.st_size == f->size;
 
@@ -105,33 +103,34 @@ const char *text_check(text *t)
     return "";
 }
 
+/* limit: -1 is none. */
 static uint64_t at_most(int64_t limit, uint64_t count)
 {
-    return limit >= 0 && count > (uint64_t)limit ? (uint64_t)limit : count;
+    return count < (uint64_t)limit ? count : (uint64_t)limit;
 }
 
 /* Adds a file and counts its training and held-out sequences. */
 static const char *add(text *t, const char *path, int test,
                        const struct trainer_config *config)
 {
-    text_file *f = &t->files[t->num_files + t->num_test];
-    const char *wrong = file_map(f, path);
-    const uint64_t sequences = f->size / t->length;
-    const uint64_t tenth = sequences / TENTH;
+    text_file *f = &t->files[t->num_files++];
+    const char *wrong;
+    uint64_t sequences;
 
+    f->path = path;
+    wrong = file_map(f);
     if (*wrong)
         return wrong;
+    sequences = f->size / t->length;
     if (sequences == 0)
         return complain("the text %s has %" PRIu64 " bytes, but a sequence "
                         "needs %" PRIu64, path, f->size, t->length);
-    f->whole = test;
+    f->every = test ? 1 : TENTH;
     if (test || config->test_data_paths.count == 0)
-        f->held = at_most(config->test_data_limit, test ? sequences : tenth);
-    if (!test)
-        f->train = at_most(config->data_limit, sequences - tenth);
+        f->held = at_most(config->test_data_limit, sequences / f->every);
+    f->train = at_most(config->data_limit, sequences - sequences / f->every);
     t->held += f->held;
     t->hash = text_hash(t->hash, &f->hash, 8);
-    *(test ? &t->num_test : &t->num_files) += 1;
     return "";
 }
 
@@ -156,9 +155,7 @@ const char *text_open(text *t, const struct trainer_config *config)
 
 const unsigned char *text_train(const text *t, uint32_t file, uint64_t i)
 {
-    const uint64_t sequence = i / (TENTH - 1) * TENTH + i % (TENTH - 1);
-
-    return t->files[file].bytes + sequence * t->length;
+    return t->files[file].bytes + (i + i / (TENTH - 1)) * t->length;
 }
 
 const unsigned char *text_held(const text *t, uint64_t i)
@@ -169,5 +166,5 @@ const unsigned char *text_held(const text *t, uint64_t i)
         i -= f->held;
         f++;
     }
-    return f->bytes + (f->whole ? i : i * TENTH + TENTH - 1) * t->length;
+    return f->bytes + ((i + 1) * f->every - 1) * t->length;
 }

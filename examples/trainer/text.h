@@ -9,20 +9,20 @@
 #include <sys/stat.h>
 
 typedef struct text_file {
-    char path[CONFIG_STRING];
+    const char *path;
     const unsigned char *bytes;
     uint64_t size, hash;
     int descriptor;       /* stays open, to detect changes */
     struct stat about;    /* when it had this hash */
     uint64_t train, held; /* sequences */
-    int whole;            /* a file of DATA.TEST, held out as a whole */
+    uint64_t every;       /* of so many sequences the last is held out */
 } text_file;
 
 typedef struct text {
-    uint32_t num_files, num_test; /* the files to train on come first */
-    uint64_t length;              /* bytes of a sequence */
-    uint64_t held;                /* held-out sequences of all files */
-    uint64_t hash;                /* of all files, in order */
+    uint32_t num_files; /* of DATA.TRAIN, then of DATA.TEST */
+    uint64_t length;    /* bytes of a sequence */
+    uint64_t held;      /* held-out sequences of all files */
+    uint64_t hash;      /* of all files, in order */
     text_file files[2 * CONFIG_FILES];
 } text;
 
