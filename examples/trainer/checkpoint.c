@@ -363,7 +363,6 @@ static const char *restore(saved *s)
         return wrong;
     r->step = h->step;
     r->skipped = h->skipped;
-    r->optimizer.steps = (int64_t)(h->step - h->skipped);
     r->scaler.scale = h->loss_scale;
     r->scaler.unskipped = h->unskipped;
     if (r->rank == 0 && strncmp(r->blas, h->blas, sizeof h->blas) != 0)

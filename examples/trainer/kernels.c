@@ -294,17 +294,13 @@ uint16_t half_from_float(float value)
 
 float half_to_float(uint16_t half)
 {
-    const uint32_t exponent = half & 0x7c00u, fraction = half & 0x3ffu;
     float_bits x;
 
-    if (exponent == 0x7c00u) { /* infinity, or NaN, which becomes quiet */
-        x.bits = 0x7f800000u | fraction << 13 | (fraction ? 0x400000u : 0);
-    } else if (exponent == 0) {
-        x.value = (float)fraction * (1.0f / 16777216);
-    } else {
-        x.bits = (uint32_t)(half & 0x7fffu) * 8192u + (112u << 23);
-    }
-    x.bits |= (uint32_t)(half & 0x8000u) << 16;
+    x.bits = (half & 0x7fffu) << 13;
+    x.value *= 5192296858534827628530496329220096.0f; /* 2^112 */
+    if (x.value >= 65536) /* infinity, or NaN, which becomes quiet */
+        x.bits |= 0x7f800000u | (half & 0x3ffu ? 0x400000u : 0);
+    x.bits |= (half & 0x8000u) << 16;
     return x.value;
 }
 

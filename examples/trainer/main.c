@@ -56,19 +56,16 @@ static int read_config(struct trainer_config *c, int world, int count,
     config_defaults(c);
     for (i = 0; i < count && good; i++) {
         const char *argument = arguments[i];
-        const size_t path = strcspn(argument, "=");
+        const int option = argument[0] == '-';
+        const int key = argument[strcspn(argument, "=/")] == '=';
 
-        if (argument[0] != '-' && argument[path] &&
-            strcspn(argument, "/") > path) {
-            good = config_override(c, argument);
-        } else if (argument[0] != '-' && i == 0) {
-            good = config_read(c, argument);
-        } else {
-            fprintf(stderr, "%s: %s\n", argument, argument[0] == '-'
+        if (option || (!key && i > 0)) {
+            fprintf(stderr, "%s: %s\n", argument, option
                         ? "unknown option; see --help"
                         : "at most one file is allowed, before all keys");
             return 0;
         }
+        good = key ? config_override(c, argument) : config_read(c, argument);
     }
     good = good && config_check(c, world);
     if (!good)

@@ -106,7 +106,7 @@ void optimizer_sgd(const struct trainer_config *c, const model_tensor *t,
 }
 
 void optimizer_adamw(const struct trainer_config *c, const model_tensor *t,
-                     const float *gradient, double rate, int64_t step)
+                     const float *gradient, double rate, uint64_t step)
 {
     const double *betas = c->betas.items;
     const float beta1 = (float)betas[0], beta2 = (float)betas[1];
@@ -181,13 +181,12 @@ void optimizer_share(optimizer *o, int states)
                       MPI_FLOAT, o->m->tensors[t].owner, MPI_COMM_WORLD);
 }
 
-void optimizer_step(optimizer *o, const reduce *r, double rate)
+void optimizer_step(optimizer *o, const reduce *r, double rate, uint64_t step)
 {
     const float clip = (float)clipping(o, r);
     float *gradient = o->m->gradient;
     size_t t, i;
 
-    o->steps++;
     for (t = 0; t < o->m->num_tensors; t++) {
         const model_tensor *is = o->m->tensors + t;
 
@@ -197,7 +196,7 @@ void optimizer_step(optimizer *o, const reduce *r, double rate)
         for (i = 0; clip < 1 && i < is->size; i++)
             gradient[i] *= clip;
         if (o->config->algorithm == CONFIG_ADAMW)
-            optimizer_adamw(o->config, is, gradient, rate, o->steps);
+            optimizer_adamw(o->config, is, gradient, rate, step);
         else
             optimizer_sgd(o->config, is, gradient, rate);
     }

@@ -11,15 +11,15 @@
 typedef struct optimizer {
     const struct trainer_config *config;
     model *m;
-    int states;    /* numbers kept per weight: 0, 1 or 2 */
-    float *norms;  /* of the tensors' gradients, for clipping */
-    int64_t steps; /* without skipped ones */
+    int states;   /* numbers kept per weight: 0, 1 or 2 */
+    float *norms; /* of the tensors' gradients, for clipping */
 } optimizer;
 
 void optimizer_init(optimizer *o, const struct trainer_config *config,
                     model *m);
 
-void optimizer_step(optimizer *o, const reduce *r, double rate);
+/* step: the number of this one, from 1, without those that were skipped. */
+void optimizer_step(optimizer *o, const reduce *r, double rate, uint64_t step);
 
 /* All processes must call this: the owner of each tensor sends its weights, and
    with `states` its state, to the others. */
@@ -29,12 +29,11 @@ void optimizer_share(optimizer *o, int states);
    are first divided by the largest, so that their powers cannot overflow. */
 double optimizer_norm(const float *values, size_t size, double power);
 
-/* Updates a tensor; LARC changes the gradient. step: the number of this one,
-   from 1. */
+/* Updates a tensor; LARC changes the gradient. */
 void optimizer_sgd(const struct trainer_config *c, const model_tensor *t,
                    float *gradient, double rate);
 void optimizer_adamw(const struct trainer_config *c, const model_tensor *t,
-                     const float *gradient, double rate, int64_t step);
+                     const float *gradient, double rate, uint64_t step);
 
 /* ---- The loss scale of O1, as in Apex ---- */
 

@@ -94,7 +94,8 @@ const char *run_step(run *r)
     if (scaler_skips(&r->scaler, overflowed))
         r->skipped++;
     else
-        optimizer_step(&r->optimizer, &r->reduce, r->rate);
+        optimizer_step(&r->optimizer, &r->reduce, r->rate,
+                       r->step - r->skipped);
     return "";
 }
 

@@ -160,9 +160,9 @@ fault 'a text that is changed is trained on' text.c changed \
 fault 'a text that is cut ends in a stack trace' text.c changed \
     's/signal(SIGBUS, file_cut);//'
 fault 'a file overrules keys before it' main.c errors \
-    's/argument\[0\] != .-. && i == 0/argument[0] != 45/'
+    's/(!key && i > 0)/0/'
 fault 'a file with a = is a key' main.c input \
-    's/strcspn(argument, "\/") > path)/1)/'
+    's/strcspn(argument, "=\/")/strcspn(argument, "=")/'
 fault 'a full disk is no error of --keys' main.c input 's/!ferror(stdout)/1/; s/fflush(stdout) == 0 \&\&/1 ||/'
 fault 'a pipe is waited for' text.c errors 's/flags | O_NONBLOCK/flags/'
 fault 'what a file server has lent is refused' text.c errors \

@@ -178,7 +178,7 @@ static void adamw(void)
         w[i] = (double)weight[i];
     for (step = 1; step <= 3; step++) {
         fill(gradient, 6 + step);
-        optimizer_adamw(&c, &t, gradient, 0.01, step);
+        optimizer_adamw(&c, &t, gradient, 0.01, (uint64_t)step);
         for (i = 0; i < SIZE; i++) {
             g = (double)gradient[i];
             w[i] *= 1 - 0.01 * 0.1;
