@@ -68,6 +68,15 @@ static inline uint64_t example_number(const char *text, uint64_t least,
     return value;
 }
 
+/* Makes a file stdin. That it is a folder shows at the first byte. */
+static inline void example_read(const char *path)
+{
+    if (freopen(path, "r", stdin) == NULL ||
+        (ungetc(getchar(), stdin) == EOF && ferror(stdin))) {
+        example_fail(path[0] == '-' ? 2 : 1, "%s: %s", path, strerror(errno));
+    }
+}
+
 /* Call it once, at the end: only here may a full disk show. */
 static inline void example_close(void)
 {

@@ -48,8 +48,7 @@ static void read_lengths(const char *path)
 {
     char line[32];
 
-    if (freopen(path, "r", stdin) == NULL)
-        example_fail(2, "cannot read '%s': %s", path, strerror(errno));
+    example_read(path);
     for (; count < MOST && fgets(line, sizeof line, stdin) != NULL; count++) {
         line[strcspn(line, "\r\n")] = '\0';
         whole[count] = (uint32_t)example_number(line, 1, UINT32_MAX);

@@ -33,9 +33,7 @@ static void read_words(char **paths)
     uint64_t i;
 
     for (; *paths != NULL; paths++) {
-        if (freopen(*paths, "r", stdin) == NULL)
-            example_fail(**paths == '-' ? 2 : 1, "%s: %s", *paths,
-                         strerror(errno));
+        example_read(*paths);
         while (s.samples < MOST && scanf("%5s%*[^\n]", words[s.samples]) == 1)
             s.samples++;
     }

@@ -35,8 +35,7 @@ static void read_lines(const char *path, uint32_t class)
     char text[BYTES] = "";
     uint64_t i;
 
-    if (freopen(path, "r", stdin) == NULL)
-        example_fail(path[0] == '-' ? 2 : 1, "%s: %s", path, strerror(errno));
+    example_read(path);
     while (samples + held < LINES && fgets(text, BYTES, stdin) != NULL) {
         i = (samples + held) % 8 == 7 ? LINES - ++held : samples++;
         memcpy(lines[i].text, text, BYTES);

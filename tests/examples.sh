@@ -389,6 +389,8 @@ windows() {
     status 2 windows few few
     status 1 windows c nowhere/file
     finds '^windows: nowhere/file: No such file' err
+    status 1 windows c .
+    finds '^windows: \.: [IP]' err
     empty out
 }
 
@@ -922,6 +924,8 @@ packing() {
     : >lengths
     status 2 packing lengths
     finds 'has no lengths' err
+    status 1 packing .
+    finds '^packing: \.: [IP]' err
 }
 
 # Words of this repository. Only the spread has no step in which a stem comes
@@ -944,6 +948,8 @@ spread() {
     finds 'a FILE with words is needed' err
     status 1 spread nowhere/file
     finds '^spread: nowhere/file: No such file' err
+    status 1 spread .   # Is a directory, or Windows' Permission denied
+    finds '^spread: \.: [IP]' err
 }
 
 check "quickstart.c is killed and loses nothing" quickstart
