@@ -18,15 +18,16 @@
 #define NAME "step-%012" PRIu64
 enum { NAME_LENGTH = 17, PATH = CONFIG_STRING + 32 /* bytes, with the 0 */ };
 
-/* What a run takes from a checkpoint: RESUME everything; EXTEND everything but
-   the log, and with other epochs and rates; WEIGHTS only these. */
-enum { RESUME, EXTEND, WEIGHTS };
+/* What a run takes from a checkpoint, as the keys that must be the same: RESUME
+   everything; EXTEND everything but the log, and with other epochs and rates;
+   WEIGHTS only these. */
+enum { RESUME = CONFIG_RATE, EXTEND = CONFIG_RUN, WEIGHTS = CONFIG_SHAPE };
 
 /* A checkpoint that a run is saving or loading. */
 typedef struct saved {
     run *r;
     const char *path;
-    int take;
+    enum config_same take;
     int ends; /* it is of another run, or cannot be read: the run ends, as
                  falling back to an older checkpoint would be wrong */
     FILE *file;
@@ -134,8 +135,7 @@ static const char *read_part(saved *s, uint64_t place, void *bytes,
     if (found && !ferror(s->file))
         return complain("its %s is truncated or changed", name);
     s->ends = 1;
-    return errno == EISDIR ? "it is a folder, as older releases made it"
-                           : cannot("read", s->path);
+    return cannot("read", s->path);
 }
 
 /* Moves so many arrays of each tensor that this process owns, also without
@@ -309,7 +309,7 @@ static const char *take_config(const checkpoint_head *h,
 {
     const char *yaml = (const char *)(h + 1) + h->feed_bytes;
 
-    config_defaults(config);
+    *config = config_defaults;
     return config_read_text(config, "its configuration", yaml,
                             h->config_bytes) &&
                    config_check(config, 0)
@@ -319,10 +319,6 @@ static const char *take_config(const checkpoint_head *h,
 /* Compares the texts and the configurations, on process 0. */
 static const char *match(saved *s)
 {
-    /* Only the shape of the model matters to its weights. */
-    const enum config_same same = s->take == RESUME   ? CONFIG_RATE
-                                  : s->take == EXTEND ? CONFIG_RUN
-                                                      : CONFIG_SHAPE;
     static struct trainer_config config;
     const char *wrong = take_config(s->head, &config);
 
@@ -331,7 +327,7 @@ static const char *match(saved *s)
         return wrong;
     if (s->take != WEIGHTS && s->head->texts != s->r->text.hash)
         return "its texts are not those of this run";
-    s->ends = config_differ(&config, &s->r->config, same);
+    s->ends = config_differ(&config, &s->r->config, s->take);
     return s->ends ? complain("its %s", config.error) : "";
 }
 
@@ -353,7 +349,7 @@ static const char *restore(saved *s)
     if (s->take == RESUME) {
         r->log_bytes = h->log_bytes;
         r->log_hash = h->log_hash;
-        wrong = log_check(r, &s->ends);
+        wrong = log_check(r);
         if (*wrong)
             return wrong;
     }

@@ -45,6 +45,10 @@ const char *checkpoint_begin(run *r, const char *path, int extend);
    checkpoint. Returns "" or an error. */
 const char *checkpoint_config(const char *path, struct trainer_config *config);
 
+/* Prints the name, size and root mean square of every tensor; or, with words to
+   begin with, text that the model writes. Returns the exit status. */
+int look(const char *path, const char *words);
+
 /* Flushes the changes of a folder's entries to disk; file systems that cannot
    do this are no error. Returns "" or an error. */
 const char *checkpoint_flush(const char *folder);

@@ -21,7 +21,7 @@
 #define LR "OPTIMIZER.param_schedulers.lr."
 #define SCALING LR "auto_lr_scaling."
 
-#define BOOL "True or False"
+#define BOOL "False or True"
 #define WHOLE "a whole number in "
 #define SMALL_COUNT WHOLE "[1, 1000000]"
 #define COUNT WHOLE "[1, 1099511627776]"
@@ -39,7 +39,7 @@ const struct config_key config_table[CONFIG_KEYS] = {
 
 #define KEY(kind, field, path, allowed, same, meaning, ...) \
     .field = __VA_ARGS__,
-static const struct trainer_config defaults = {
+const struct trainer_config config_defaults = {
 #include "config_keys.h"
 };
 
@@ -50,11 +50,6 @@ uint32_t config_key_number(const char *path)
     while (i < CONFIG_KEYS && strcmp(config_table[i].path, path) != 0)
         i++;
     return i;
-}
-
-void config_defaults(struct trainer_config *config)
-{
-    memcpy(config, &defaults, sizeof *config); /* and its padding */
 }
 
 /* ---- Errors ---- */
@@ -89,7 +84,7 @@ static const char *range_of(const struct config_key *key)
     return strpbrk(key->allowed, "[(");
 }
 
-/* The index of a word among those allowed, or -1. */
+/* The index of a word among those allowed, in letters of any case, or -1. */
 static int find_word(const char *allowed, const char *text)
 {
     const size_t length = strlen(text);
@@ -97,7 +92,7 @@ static int find_word(const char *allowed, const char *text)
 
     for (number = 0; allowed; number++) { /* ends: a word less */
         if (strcspn(allowed, " ") == length &&
-            strncmp(allowed, text, length) == 0 &&
+            strncasecmp(allowed, text, length) == 0 &&
             (!allowed[length] || strncmp(allowed + length, " or ", 4) == 0))
             return number;
         allowed = strstr(allowed, " or ");
@@ -152,37 +147,22 @@ static bool is_text(const char *text)
     return true;
 }
 
-/* The number that a scalar is: the index of a word; or, where there is a range,
-   what strtod makes of it, which is 0 for dynamic. A quoted number is none. */
-static bool take_number(const struct config_key *key, const char *text,
-                        bool plain, double *value)
-{
-    const int word = find_word(key->allowed, text);
-
-    *value = range_of(key) ? strtod(text, NULL) : word;
-    if (word >= 0)
-        return plain || *text != '-';
-    return plain && range_of(key) &&
-           to_number(text, !strstr(key->allowed, WHOLE), value) &&
-           is_in_range(key, *value);
-}
-
-/* Whether a scalar is allowed for a key; then it is stored. plain: not
-   quoted. */
+/* Whether a scalar is allowed for a key; then it is stored. A word is stored as
+   its index; or, where there is a range, as what strtod makes of it, which is 0
+   for dynamic. plain: not quoted, as a number must be. */
 static bool take_scalar(const struct config_key *key, const char *text,
                         bool plain, void *out)
 {
-    double value;
+    const int word = find_word(key->allowed, text);
+    double value = range_of(key) ? strtod(text, NULL) : word;
 
-    if (key->kind == IS_bool) {
-        *(bool *)out = strcasecmp(text, "true") == 0;
-        return plain && (*(bool *)out || strcasecmp(text, "false") == 0);
-    }
     if (key->kind == IS_text || key->kind == IS_texts) {
         snprintf(memset(out, 0, CONFIG_STRING), CONFIG_STRING, "%s", text);
         return is_in_range(key, (double)strlen(text)) && is_text(text);
     }
-    if (!take_number(key, text, plain, &value))
+    if (word < 0 && !(plain && range_of(key) &&
+                      to_number(text, !strstr(key->allowed, WHOLE), &value) &&
+                      is_in_range(key, value)))
         return false;
     if (key->kind == IS_whole)
         *(int64_t *)out = (int64_t)value; /* exact */
@@ -200,12 +180,10 @@ enum { TEXT_BYTES = 131072 };
 /* One text: the file or an argument. */
 struct reader {
     struct trainer_config *config;
-    const char *text;
-    size_t size;
     bool argument;
-    bool given[CONFIG_KEYS];        /* by this text */
+    bool given[CONFIG_KEYS]; /* by this text */
     yaml_parser_t parser;
-    yaml_event_t event;             /* the current one */
+    yaml_event_t event;      /* the current one */
 };
 
 /* The current event's line. */
@@ -217,13 +195,13 @@ static int32_t line_of(const struct reader *r)
 #define FAIL(path, ...) config_fail(r->config, line_of(r), path, __VA_ARGS__)
 
 /* The line of libyaml's error, from 0. Of bad UTF-8 it has the byte only. */
-static size_t problem_line(const struct reader *r)
+static size_t problem_line(const yaml_parser_t *parser)
 {
-    size_t line = r->parser.problem_mark.line, i;
+    size_t line = parser->problem_mark.line, i;
 
-    if (r->parser.error == YAML_READER_ERROR)
-        for (i = 0; i < r->parser.problem_offset && i < r->size; i++)
-            line += r->text[i] == '\n';
+    if (parser->error == YAML_READER_ERROR)
+        for (i = 0; i < parser->problem_offset; i++) /* within the text */
+            line += parser->input.string.start[i] == '\n';
     return line;
 }
 
@@ -234,7 +212,7 @@ static bool next_event(struct reader *r, const char *path)
 
     yaml_event_delete(event);
     if (!yaml_parser_parse(&r->parser, event)) {
-        event->start_mark.line = problem_line(r);
+        event->start_mark.line = problem_line(&r->parser);
         return FAIL(path, "not YAML: %s", r->parser.problem
                                               ? r->parser.problem
                                               : "out of memory");
@@ -388,8 +366,7 @@ static bool read_stream(struct reader *r)
 bool config_read_text(struct trainer_config *config, const char *name,
                       const char *text, size_t size)
 {
-    struct reader reader = {.config = config, .text = text, .size = size,
-                            .argument = name == NULL};
+    struct reader reader = {.config = config, .argument = name == NULL};
     struct reader *r = &reader;
     bool good;
 
@@ -413,9 +390,9 @@ bool config_read(struct trainer_config *config, const char *file)
     size_t size = from ? fread(text, 1, sizeof text, from) : 0;
     const bool good = from && !ferror(from);
 
+    snprintf(config->file, sizeof config->file, "%s", file);
     if (!good)
-        snprintf(config->error, sizeof config->error, "%s: cannot read: %s",
-                 file, strerror(errno));
+        config_fail(config, 0, "", "cannot read: %s", strerror(errno));
     if (from)
         fclose(from);
     return good && config_read_text(config, file, text, size);

@@ -1,14 +1,6 @@
 /* config.h - the configuration of a run: one plain struct, filled from a YAML
    file and from arguments of the form OPTIMIZER.use_larc=True.
 
-       struct trainer_config config;
-       config_defaults(&config);
-       if (!config_read(&config, "larc.yaml") ||
-           !config_override(&config, "SEED_VALUE=7") ||
-           !config_check(&config, processes)) {
-           fprintf(stderr, "%s\n", config.error);   (and exit with 2)
-       }
-
    config_keys.h has all keys with defaults, ranges and meanings; --keys prints
    it. Names are those of VISSL's configuration, in lower case. Keys that the
    trainer does not implement are unknown. The struct has no pointers, so that
@@ -43,8 +35,7 @@ enum {
 
 /* The kinds of fields. In lists, whole numbers and words' numbers are doubles,
    too, which hold them exactly. */
-typedef bool config_bool;
-typedef int64_t config_whole; /* or the index of a word */
+typedef int64_t config_whole; /* or the index of a word, as of False or True */
 typedef double config_real;
 typedef char config_text[CONFIG_STRING];
 typedef struct {
@@ -94,7 +85,7 @@ struct trainer_config {
     char error[CONFIG_ERROR];
 };
 
-void config_defaults(struct trainer_config *config);
+extern const struct trainer_config config_defaults; /* to begin with */
 
 /* These return whether they succeeded; after an error, config->error, the rest
    is of no use. Read at most one file, before all arguments; call config_check
@@ -135,7 +126,7 @@ double schedule_of_step(const struct trainer_config *config, uint64_t step,
 /* ---- The table, for config*.c and their tests ---- */
 
 struct config_key {
-    enum { IS_bool, IS_whole, IS_real, IS_text, IS_reals, IS_texts } kind;
+    enum { IS_whole, IS_real, IS_text, IS_reals, IS_texts } kind;
     size_t offset, size; /* of the field in struct trainer_config */
     const char *path;
     const char *allowed; /* such as: dynamic or a number in (0, 1] */

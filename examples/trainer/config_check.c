@@ -160,41 +160,33 @@ static bool check_curve(struct trainer_config *c, uint32_t part)
     return check(c, rules);
 }
 
-static bool check_schedule(struct trainer_config *c)
+/* Whether a composite schedule is whole. The last part gets what the others
+   leave. */
+static bool is_composed(const struct trainer_config *c)
 {
-    const bool composite = c->curve[0].name == CONFIG_COMPOSITE;
-    const uint64_t count = composite ? c->lengths.count : 0;
-    uint32_t given = 0, part;
+    uint64_t given = 0, part;
     double sum = 0, last = 0;
 
-    for (part = 1; composite && part <= CONFIG_SCHEDULES; part++)
+    for (part = 1; part <= CONFIG_SCHEDULES; part++)
         given += c->lines[CONFIG_curve0 + part * CURVE_KEYS] != 0;
-    for (part = 0; part < count; part++) {
+    for (part = 0; part < c->lengths.count; part++) {
         last = c->lengths.items[part];
         sum += last;
     }
-    /* The last part gets what the others leave. */
-    const struct rule rules[] = {
-        {composite && (given != count || fabs(sum - 1) > 0.001 ||
-                       sum - last >= 1), CONFIG_lengths,
-         "composite needs schedulers with names and a length for each, whose "
-         "sum is 1, within 0.001"},
-        {0}
-    };
-    bool good = check(c, rules);
-
-    for (part = composite; good && part <= count; part++)
-        good = check_curve(c, part);
-    return good;
+    return given == c->lengths.count && fabs(sum - 1) <= 0.001 &&
+           sum - last < 1;
 }
 
-static bool check_rest(struct trainer_config *c, int64_t processes)
+static bool check_keys(struct trainer_config *c, int64_t processes)
 {
     const bool zero = c->optimizer == CONFIG_ZERO;
     const bool sgd = (zero ? c->algorithm : c->optimizer) == CONFIG_SGD;
     const bool off = !c->use_zero && c->lines[CONFIG_use_zero] != 0;
     const uint64_t files = c->data_paths.count;
     const struct rule rules[] = {
+        {c->curve[0].name == CONFIG_COMPOSITE && !is_composed(c),
+         CONFIG_lengths, "composite needs schedulers with names and a length "
+         "for each, whose sum is 1, within 0.001"},
         {zero && c->lines[CONFIG_algorithm] == 0, CONFIG_optimizer,
          "zero needs base_optimizer.name, the optimizer that it shards"},
         {!zero && c->nested, CONFIG_optimizer,
@@ -237,10 +229,8 @@ static bool check_rest(struct trainer_config *c, int64_t processes)
 static bool check_used(struct trainer_config *c)
 {
     const bool renamed = c->lines[CONFIG_curve0] < 0;
-    struct trainer_config fresh;
     uint32_t i;
 
-    config_defaults(&fresh);
     for (i = 0; i < CONFIG_KEYS; i++) {
         const struct config_key *key = &config_table[i];
 
@@ -250,8 +240,8 @@ static bool check_used(struct trainer_config *c)
             return config_fail(c, c->lines[i], key->path,
                                "not used by a schedule of this name (the "
                                "default is multistep)");
-        memcpy((char *)c + key->offset, (char *)&fresh + key->offset,
-               key->size);
+        memcpy((char *)c + key->offset,
+               (const char *)&config_defaults + key->offset, key->size);
     }
     return true;
 }
@@ -259,18 +249,24 @@ static bool check_used(struct trainer_config *c)
 bool config_check(struct trainer_config *c, int64_t processes)
 {
     const bool zero = c->optimizer == CONFIG_ZERO;
+    const uint32_t composite = c->curve[0].name == CONFIG_COMPOSITE;
+    bool good;
+    uint32_t part;
 
     c->world_size = c->num_nodes * c->num_proc_per_node;
     c->global_batch = c->world_size * c->batchsize_per_replica;
     c->splits = c->use_activation_checkpointing
                     ? c->num_activation_checkpointing_splits : 1;
     c->half = c->use_amp && c->opt_level == CONFIG_O1;
-    if (!check_schedule(c) || !check_rest(c, processes) || !check_used(c))
+    good = check_keys(c, processes);
+    for (part = composite; good && part <= composite * c->lengths.count; part++)
+        good = check_curve(c, part);
+    if (!good || !check_used(c))
         return false;
     if (zero || c->use_sdp)
         c->use_zero = true;
     if (!zero)
         c->algorithm = c->optimizer;
-    c->zero_stage = c->use_sdp ? 2 : c->use_zero;
+    c->zero_stage = c->use_sdp ? 2 : c->use_zero != 0;
     return true;
 }

@@ -32,19 +32,19 @@ KEY(whole, seed_value, "SEED_VALUE", WHOLE "[0, 4294967295]", RUN,
     "seed of the sampler's order and of the initial weights", 0)
 KEY(whole, log_frequency, "LOG_FREQUENCY", WHOLE "[1, 1000000000]", RUN,
     "steps between lines of the log", 10)
-KEY(bool, test_model, "TEST_MODEL", BOOL, RUN, "evaluate held-out text", true)
+KEY(whole, test_model, "TEST_MODEL", BOOL, RUN, "evaluate held-out text", true)
 KEY(whole, test_every_num_epoch, "TEST_EVERY_NUM_EPOCH", SMALL_COUNT, RUN,
     "epochs between evaluations", 1)
 
 KEY(real, ddp_bucket_cap_mb, "DATA.DDP_BUCKET_CAP_MB", NUMBER "(0, 1024]", FREE,
     "MiB of gradients to reduce at a time, during the backward pass", 25)
-KEY(bool, use_stateful_distributed_sampler,
+KEY(whole, use_stateful_distributed_sampler,
     TRAIN "USE_STATEFUL_DISTRIBUTED_SAMPLER", BOOL, RUN,
     "True: resume at the next batch; False: padding and sharing as in torch, "
     "and a resume in mid-epoch restarts the epoch", false)
-KEY(bool, use_debugging_sampler, TRAIN "USE_DEBUGGING_SAMPLER", BOOL, RUN,
+KEY(whole, use_debugging_sampler, TRAIN "USE_DEBUGGING_SAMPLER", BOOL, RUN,
     "no shuffle; takes precedence over the stateful sampler", false)
-KEY(bool, drop_last, TRAIN "DROP_LAST", BOOL, RUN,
+KEY(whole, drop_last, TRAIN "DROP_LAST", BOOL, RUN,
     "drop the last batch if it is not full", false)
 KEY(whole, batchsize_per_replica, TRAIN "BATCHSIZE_PER_REPLICA",
     WHOLE "[1, 1048576]", RUN, "sequences per process and step", 256)
@@ -52,7 +52,7 @@ KEY(whole, data_limit, TRAIN "DATA_LIMIT", "-1 or " COUNT, RUN,
     "sequences to use of each file; -1: all", -1)
 KEY(texts, data_paths, TRAIN "DATA_PATHS", TEXT "[1, 511]", FREE,
     "text files, a dataset each", {2, {"statesampler.h", "README.md"}})
-KEY(bool, test_use_stateful_distributed_sampler,
+KEY(whole, test_use_stateful_distributed_sampler,
     TEST "USE_STATEFUL_DISTRIBUTED_SAMPLER", BOOL, FREE,
     "no effect: held-out text is always served exactly once", false)
 KEY(whole, test_data_limit, TEST "DATA_LIMIT", "-1 or " COUNT, RUN,
@@ -60,7 +60,7 @@ KEY(whole, test_data_limit, TEST "DATA_LIMIT", "-1 or " COUNT, RUN,
 KEY(texts, test_data_paths, TEST "DATA_PATHS", TEXT "[1, 511]", FREE,
     "text files to evaluate; []: a tenth of the training sequences", {0})
 
-KEY(bool, use_amp, AMP "USE_AMP", BOOL, RUN, "mixed precision", false)
+KEY(whole, use_amp, AMP "USE_AMP", BOOL, RUN, "mixed precision", false)
 KEY(whole, amp_type, AMP "AMP_TYPE", "apex", RUN,
     "the rules for mixed precision", 0)
 KEY(whole, opt_level, AMP "AMP_ARGS.opt_level", "O0 or O1", RUN,
@@ -68,20 +68,20 @@ KEY(whole, opt_level, AMP "AMP_ARGS.opt_level", "O0 or O1", RUN,
 KEY(real, loss_scale, AMP "AMP_ARGS.loss_scale",
     "dynamic or " NUMBER "(0, 16777216]", RUN, "factor of the loss, so that "
     "small gradients do not vanish; a number: fixed", 0)
-KEY(bool, use_activation_checkpointing,
+KEY(whole, use_activation_checkpointing,
     RECOMPUTE "USE_ACTIVATION_CHECKPOINTING", BOOL, FREE,
     "recompute activations instead of keeping them", false)
 KEY(whole, num_activation_checkpointing_splits,
     RECOMPUTE "NUM_ACTIVATION_CHECKPOINTING_SPLITS", WHOLE "[2, 256]", FREE,
     "segments of blocks, at most NUM_LAYERS; the last is not recomputed", 2)
-KEY(bool, use_sdp, "MODEL.SHARDED_DDP_SETUP.USE_SDP", BOOL, FREE,
+KEY(whole, use_sdp, "MODEL.SHARDED_DDP_SETUP.USE_SDP", BOOL, FREE,
     "ZeRO-2: shard the gradients as well as the optimizer state", false)
 KEY(whole, reduce_buffer_size, "MODEL.SHARDED_DDP_SETUP.reduce_buffer_size",
     WHOLE "[-1, 1099511627776]", FREE, "with USE_SDP: -1: a process adds up "
     "its sequences and sends them once per step; else it keeps no sums of "
     "others' tensors and sends each sequence's, so many elements at a time; "
     "0: one tensor", -1)
-KEY(bool, use_grad_clip, "MODEL.GRAD_CLIP.USE_GRAD_CLIP", BOOL, RUN,
+KEY(whole, use_grad_clip, "MODEL.GRAD_CLIP.USE_GRAD_CLIP", BOOL, RUN,
     "scale gradients down to MAX_NORM", false)
 KEY(real, norm_type, "MODEL.GRAD_CLIP.NORM_TYPE", "inf or " NUMBER "[1, 1024]",
     RUN, "power of the norm; inf: the largest element", 2)
@@ -105,26 +105,26 @@ KEY(whole, context, GPT "CONTEXT", WHOLE "[1, 65536]", SHAPE,
 
 KEY(whole, optimizer, "OPTIMIZER.name", "sgd or adamw or zero", RUN,
     "zero: base_optimizer, with its state sharded", CONFIG_SGD)
-KEY(bool, use_zero, "OPTIMIZER.use_zero", BOOL, FREE,
+KEY(whole, use_zero, "OPTIMIZER.use_zero", BOOL, FREE,
     "ZeRO-1: shard the optimizer state over the processes", false)
 KEY(whole, num_epochs, "OPTIMIZER.num_epochs", SMALL_COUNT, RATE,
     "epochs of the run", 90)
-KEY(bool, regularize_bn, "OPTIMIZER.regularize_bn", BOOL, RUN,
+KEY(whole, regularize_bn, "OPTIMIZER.regularize_bn", BOOL, RUN,
     "False: no weight decay for normalization layers", false)
-KEY(bool, regularize_bias, "OPTIMIZER.regularize_bias", BOOL, RUN,
+KEY(whole, regularize_bias, "OPTIMIZER.regularize_bias", BOOL, RUN,
     "False: no weight decay for biases", true)
 KEY(texts, non_regularized_parameters, "OPTIMIZER.non_regularized_parameters",
     TEXT "[1, 511]", RUN,
     "no weight decay for tensors with these in their names", {0})
-KEY(bool, construct_single_param_group_only,
+KEY(whole, construct_single_param_group_only,
     "OPTIMIZER.construct_single_param_group_only", BOOL, RUN,
     "weight decay for all tensors, overriding the three keys above", false)
 /* After config_check this is the optimizer, also without zero. */
 KEY(whole, algorithm, "OPTIMIZER.base_optimizer.name", "sgd or adamw", FREE,
     "with OPTIMIZER.name zero: the optimizer to shard", CONFIG_SGD)
-KEY(bool, use_larc, "OPTIMIZER.use_larc", BOOL, RUN,
+KEY(whole, use_larc, "OPTIMIZER.use_larc", BOOL, RUN,
     "LARC: a rate per tensor, by norms; sgd only", false)
-KEY(bool, larc_clip, "OPTIMIZER.larc_config.clip", BOOL, RUN,
+KEY(whole, larc_clip, "OPTIMIZER.larc_config.clip", BOOL, RUN,
     "LARC does not exceed the schedule's rate", false)
 KEY(real, larc_eps, "OPTIMIZER.larc_config.eps", NUMBER "[0, 1]", RUN,
     "added to LARC's denominator", 1e-8)
@@ -134,12 +134,12 @@ KEY(real, weight_decay, "OPTIMIZER.weight_decay", RATES, RUN, "weight decay",
     0.0001)
 KEY(real, momentum, "OPTIMIZER.momentum", NUMBER "[0, 1)", RUN,
     "momentum of sgd", 0.9)
-KEY(bool, nesterov, "OPTIMIZER.nesterov", BOOL, RUN,
+KEY(whole, nesterov, "OPTIMIZER.nesterov", BOOL, RUN,
     "Nesterov momentum for sgd", false)
 KEY(reals, betas, "OPTIMIZER.betas", NUMBER "[0, 1)", RUN,
     "decay rates of adamw's two moments", {2, {0.9, 0.999}})
 
-KEY(bool, auto_scale, SCALING "auto_scale", BOOL, RATE,
+KEY(whole, auto_scale, SCALING "auto_scale", BOOL, RATE,
     "scale the rate with the global batch", false)
 KEY(real, base_value, SCALING "base_value", NUMBER "(0, 1000000]", RATE,
     "the rate at base_lr_batch_size", 0.1)
@@ -163,7 +163,7 @@ KEY(reals, lengths, LR "lengths", NUMBER "(0, 1]", RATE,
 
 KEY(text, dir, "CHECKPOINT.DIR", TEXT "[1, 511]", FREE,
     "folder for the checkpoints and the log", ".")
-KEY(bool, auto_resume, "CHECKPOINT.AUTO_RESUME", BOOL, FREE,
+KEY(whole, auto_resume, "CHECKPOINT.AUTO_RESUME", BOOL, FREE,
     "True: resume from a checkpoint in DIR; False: DIR must have none", true)
 KEY(whole, checkpoint_frequency, "CHECKPOINT.CHECKPOINT_FREQUENCY", SMALL_COUNT,
     FREE, "epochs between checkpoints", 1)
@@ -180,7 +180,7 @@ KEY(whole, num_nodes, "DISTRIBUTED.NUM_NODES", WHOLE "[1, 4096]", RUN,
 KEY(whole, num_proc_per_node, "DISTRIBUTED.NUM_PROC_PER_NODE",
     WHOLE "[1, 4096]", RUN, "processes per machine; the two define the global "
     "batch, but the trainer may be started on any number of processes", 8)
-KEY(bool, manual_gradient_reduction, "DISTRIBUTED.MANUAL_GRADIENT_REDUCTION",
+KEY(whole, manual_gradient_reduction, "DISTRIBUTED.MANUAL_GRADIENT_REDUCTION",
     BOOL, FREE, "reduce gradients after the backward pass, not during it",
     false)
 /* The sampler adds up 32 weights in 32 bits. */

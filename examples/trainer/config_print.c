@@ -41,9 +41,6 @@ void config_print_key(const struct trainer_config *config, uint32_t number,
     uint64_t i;
 
     switch (key->kind) {
-    case IS_bool:
-        fputs(*(const bool *)field ? "True" : "False", to);
-        return;
     case IS_whole:
         print_number(key, (double)*(const int64_t *)field, to);
         return;
@@ -81,10 +78,8 @@ void config_print(const struct trainer_config *config, FILE *to)
 
 void config_keys(FILE *to)
 {
-    struct trainer_config defaults;
     uint32_t i;
 
-    config_defaults(&defaults);
     fputs("# Keys of the trainer's configuration\n\n"
           "Names and defaults are VISSL's where it has the key. Keys from "
           "use_larc to betas may\nalso be below OPTIMIZER.base_optimizer, if "
@@ -98,7 +93,7 @@ void config_keys(FILE *to)
         if (i >= CONFIG_curve1 && i <= CONFIG_end8)
             continue;
         fprintf(to, "| %s | `", key->path);
-        config_print_key(&defaults, i, to);
+        config_print_key(&config_defaults, i, to);
         fprintf(to, "` | %s%s | %s |\n",
                 key->kind < IS_reals ? "" : "a list of at most 32, each ",
                 key->allowed, key->meaning);

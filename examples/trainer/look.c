@@ -1,5 +1,4 @@
-/* look.c - see look.h. */
-#include "look.h"
+/* look.c - looks at a checkpoint without training: see checkpoint.h. */
 #include "agree.h"
 #include "checkpoint.h"
 #include "memory.h"

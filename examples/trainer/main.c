@@ -13,7 +13,6 @@
 #include "agree.h"
 #include "checkpoint.h"
 #include "log.h"
-#include "look.h"
 #include "memory.h"
 #include "run.h"
 
@@ -53,7 +52,7 @@ static int read_config(struct trainer_config *c, int world, int count,
 {
     int i, good = 1;
 
-    config_defaults(c);
+    *c = config_defaults;
     for (i = 0; i < count && good; i++) {
         const char *argument = arguments[i];
         const int option = argument[0] == '-';

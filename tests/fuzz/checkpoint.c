@@ -217,7 +217,7 @@ static void configure(run *r)
     char argument[256];
     size_t i;
 
-    config_defaults(&r->config);
+    r->config = config_defaults;
     for (i = 0; i < FORGED_COUNT(arguments); i++)
         CHECK(config_override(&r->config, arguments[i]));
     snprintf(argument, sizeof argument,

@@ -8,6 +8,7 @@
 #include "../trainer/config_texts.h"
 #include "../../examples/trainer/config.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -15,8 +16,6 @@
 #define LR "OPTIMIZER.param_schedulers.lr"
 
 enum { ROOM = 1 << 19 }; /* more than any text here takes */
-
-static struct trainer_config defaults;
 
 /* A text that is being made, and what must come of its keys. */
 static struct {
@@ -89,13 +88,20 @@ static int64_t words_of(const struct config_key *key)
     return words;
 }
 
+/* In its own letters, or in all large or small ones. */
 static void put_word(const char *words, int64_t number)
 {
-    const int quoted = *words != '-' && check_random(4) == 1;
+    const char *quote = check_random(4) == 1 ? "\"" : "";
+    const uint64_t letters = check_random(4);
+    size_t i;
 
     for (; number > 0; number--)
         words = strstr(words, " or ") + strlen(" or ");
-    put(quoted ? "\"%.*s\"" : "%.*s", (int)strcspn(words, " "), words);
+    put("%s", quote);
+    for (i = 0; i < strcspn(words, " "); i++)
+        put("%c", letters == 0 ? toupper((unsigned char)words[i])
+                : letters == 1 ? tolower((unsigned char)words[i]) : words[i]);
+    put("%s", quote);
 }
 
 /* Outside of what the key takes, or at its edge. */
@@ -119,7 +125,7 @@ static int is_whole(const struct config_key *key)
 /* What the key takes: its default most often, as other keys go with that. */
 static double any_number(const struct config_key *key)
 {
-    const char *standard = (const char *)&defaults + key->offset;
+    const char *standard = (const char *)&config_defaults + key->offset;
     const uint64_t how = check_random(16);
     const struct range r = range_of(key);
     int64_t integer;
@@ -176,8 +182,6 @@ static void put_text(void)
 /* Keeps the value of a key that has only one. */
 static void put_scalar(const struct config_key *key)
 {
-    static const char *const bools[] = {"True", "true", "TRUE", "False",
-                                        "false", "FALSE"};
     char value[8] = "";
     double real;
     int64_t integer;
@@ -193,20 +197,14 @@ static void put_scalar(const struct config_key *key)
         put_odd_number(key);
         return;
     }
-    if (key->kind == IS_bool) {
-        integer = (int64_t)check_random(6);
-        put("%s", bools[integer]);
-        value[0] = integer < 3;
+    if (range_of(key).there) {
+        real = put_number(key);
     } else {
-        if (range_of(key).there) {
-            real = put_number(key);
-        } else {
-            real = (double)check_random((uint64_t)words_of(key));
-            put_word(key->allowed, (int64_t)real);
-        }
-        integer = key->kind == IS_whole ? (int64_t)real : 0;
-        memcpy(value, key->kind == IS_whole ? (void *)&integer : &real, 8);
+        real = (double)check_random((uint64_t)words_of(key));
+        put_word(key->allowed, (int64_t)real);
     }
+    integer = key->kind == IS_whole ? (int64_t)real : 0;
+    memcpy(value, key->kind == IS_whole ? (void *)&integer : &real, 8);
     if (key->kind < IS_reals && made.known < CONFIG_KEYS) {
         made.keys[made.known].key = key;
         memcpy(made.keys[made.known++].value, value, 8);
@@ -480,10 +478,6 @@ static void check_item(const struct config_key *key, const char *item)
     double real;
     int64_t integer;
 
-    if (key->kind == IS_bool) {
-        CHECK(item[0] == 0 || item[0] == 1);
-        return;
-    }
     if (key->kind == IS_text || key->kind == IS_texts) {
         CHECK(in_range(key, (double)strlen(item)));
         return;
@@ -530,7 +524,7 @@ static void check_known(void)
         const struct config_key *key = made.keys[i].key;
 
         CHECK(memcmp((const char *)&config + key->offset, made.keys[i].value,
-                     key->kind == IS_bool ? 1 : 8) == 0);
+                     8) == 0);
     }
 }
 
@@ -603,8 +597,7 @@ static void fuzz(void)
     int64_t now;
     bool good;
 
-    config_defaults(&defaults);
-    config_defaults(&config);
+    config = config_defaults;
     if (!read_text())
         return;
     fuzz_came_to("read");

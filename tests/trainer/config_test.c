@@ -122,7 +122,7 @@ static void run_case(struct test_case *test)
     bool good;
     int i;
 
-    config_defaults(&config);
+    config = config_defaults;
     good = config_read_text(&config, "bad.yaml", test->text, test->size);
     for (i = 0; good && i < test->num_arguments; i++) {
         good = config_override(&config, test->arguments[i]);
@@ -221,7 +221,7 @@ static void run_random(unsigned long count, char **files, int num_files)
         for (; changes > 0; changes--) {
             change(text, &size);
         }
-        config_defaults(&config);
+        config = config_defaults;
         if (config_read_text(&config, "text", text, size) &&
             config_check(&config, 0)) {
             good++;
@@ -244,7 +244,7 @@ static int print_file(int argc, char **argv)
     bool good;
     int i;
 
-    config_defaults(&config);
+    config = config_defaults;
     good = config_read(&config, argv[0]);
     for (i = 1; good && i < argc; i++) {
         good = config_override(&config, argv[i]);

@@ -28,7 +28,7 @@ static void check_round_trip(const struct trainer_config *config)
     size_t first_size, second_size;
     bool read;
 
-    config_defaults(&again);
+    again = config_defaults;
     first = print_all(config, &first_size);
     read = config_read_text(&again, "printed", first, first_size) &&
            config_check(&again, 0);

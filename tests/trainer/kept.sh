@@ -248,7 +248,7 @@ unread() {
     done
     rm $newest
     mkdir $newest
-    refused "$newest: it is a folder, as older releases made it"
+    refused "cannot read $newest: Is a directory"
     rmdir $newest
     forge config_bytes 20000000000
     passed_over 'its head is truncated or changed'

@@ -23,7 +23,7 @@ static void begin(const char *epochs, const char *schedule)
 {
     char argument[1024];
 
-    config_defaults(&config);
+    config = config_defaults;
     snprintf(argument, sizeof argument, "OPTIMIZER.num_epochs=%s", epochs);
     override(argument);
     snprintf(argument, sizeof argument, LR "=%s", schedule);

@@ -219,7 +219,7 @@ static double feed_time(void)
     double best = 1e9, start;
     int i;
 
-    config_defaults(&config);
+    config = config_defaults;
     config_override(&config, "DATA.TRAIN.BATCHSIZE_PER_REPLICA=4");
     config_override(&config, "DISTRIBUTED.NUM_PROC_PER_NODE=4");
     config_check(&config, 1);

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     double best = 1e9, weight;
     int i, good = 1;
 
-    config_defaults(&config);
+    config = config_defaults;
     for (i = 1; i < argc && good; i++)
         good = config_override(&config, argv[i]);
     if (!good || *text_open(&t, &config)) {

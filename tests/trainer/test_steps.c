@@ -301,7 +301,7 @@ static void sequential(const char *yaml)
     model m;
     int step;
 
-    config_defaults(&r.config);
+    r.config = config_defaults;
     check(config_read(&r.config, yaml) &&
               config_check(&r.config, 1), r.config.error, 0);
     r.world = 1;
