@@ -4,7 +4,7 @@
    Bag k has the numbers of lengths size - k. So a bin that is filled up to
    `used` takes from the first bag from `used` on that is not empty. A bit for
    each bag, and one for each word of these bits, find it in a few steps: at
-   most size / 262144 + 2 words are read. */
+   most longest / 4096 + 3 words are read. */
 #ifndef FIT_H
 #define FIT_H
 
@@ -16,15 +16,23 @@
 
 typedef struct fit {
     uint32_t size, bins;
+    uint32_t first;    /* the bag of the longest; those before are empty */
     uint32_t *lengths; /* each 1 .. size; fit_bins overwrites them */
     uint32_t *order;   /* numbers of lengths, bin after bin */
     uint32_t *ends;    /* bin b is order[ends[b]] to order[ends[b + 1] - 1] */
     uint32_t *top;     /* of a bag */
     uint32_t *below;   /* of a number in its bag; of the last one, itself */
-    uint64_t *bags, *words;
+    uint64_t *bags, *words; /* all 0 between fit_bins but for the last bag */
 } fit;
 
-/* For up to `most` lengths, below 2^32 - 1 as `size` is, which is not 0. */
+static inline void fit_mark(fit *f, uint32_t bag)
+{
+    f->bags[bag / 64] |= (uint64_t)1 << bag % 64;
+    f->words[bag / 4096] |= (uint64_t)1 << bag / 64 % 64;
+}
+
+/* For up to `most` lengths, below 2^32 - 1 as `size` is, which is not 0. The
+   last bag, of length 0, is always marked: it ends a bin. */
 static inline void fit_init(fit *f, uint32_t most, uint32_t size,
                             uint64_t *words, uint32_t *numbers)
 {
@@ -36,6 +44,8 @@ static inline void fit_init(fit *f, uint32_t most, uint32_t size,
     f->top = f->ends + most + 1;
     f->bags = words;
     f->words = words + size / 64 + 1;
+    memset(words, 0, 8 * FIT_WORDS(size));
+    fit_mark(f, size);
 }
 
 /* One of an array of uint16_t or uint32_t: of 2 or 4 bytes. */
@@ -60,12 +70,6 @@ static inline uint32_t fit_lowest(uint64_t word)
     return bit;
 }
 
-static inline void fit_mark(fit *f, uint32_t bag)
-{
-    f->bags[bag / 64] |= (uint64_t)1 << bag % 64;
-    f->words[bag / 4096] |= (uint64_t)1 << bag / 64 % 64;
-}
-
 static inline void fit_put(fit *f, uint32_t bag, uint32_t number)
 {
     f->below[number] = f->bags[bag / 64] >> bag % 64 & 1 ? f->top[bag] : number;
@@ -86,12 +90,15 @@ static inline uint32_t fit_take(fit *f, uint32_t bag)
     return number;
 }
 
-/* The first bag from this one on that is marked. The last one always is. */
+/* The first bag from this one on that is marked. */
 static inline uint32_t fit_find(const fit *f, uint32_t bag)
 {
-    uint64_t bits = f->bags[bag / 64] >> bag % 64;
-    uint32_t word = bag / 64 + 1;
+    uint64_t bits;
+    uint32_t word;
 
+    bag = bag > f->first ? bag : f->first;
+    bits = f->bags[bag / 64] >> bag % 64;
+    word = bag / 64 + 1;
     if (bits != 0)
         return bag + fit_lowest(bits);
     while ((bits = f->words[word / 64] >> word % 64) == 0)
@@ -100,16 +107,16 @@ static inline uint32_t fit_find(const fit *f, uint32_t bag)
     return 64 * word + fit_lowest(f->bags[word]);
 }
 
-/* Packs the first `count` lengths. Each turn of the inner loop takes one; the
-   last bag, of length 0, ends a bin. */
+/* Packs the first `count` lengths. Each turn of the inner loop takes one. */
 static inline void fit_bins(fit *f, uint32_t count)
 {
     uint32_t i, bag, used;
 
-    memset(f->bags, 0, 8 * FIT_WORDS(f->size));
-    for (i = 0; i < count; i++)
-        fit_put(f, f->size - f->lengths[i], i);
-    fit_mark(f, f->size);
+    for (f->first = f->size, i = 0; i < count; i++) {
+        bag = f->size - f->lengths[i];
+        f->first = bag < f->first ? bag : f->first;
+        fit_put(f, bag, i);
+    }
     f->bins = f->ends[0] = 0;
     for (i = 0; i < count; f->ends[++f->bins] = i)
         for (used = 0; (bag = fit_find(f, used)) < f->size;

@@ -7,6 +7,7 @@ import collections
 import copy
 import itertools
 import pickle
+import resource
 import unittest
 
 from common import DataLoader, Dataset, cases, main, raw
@@ -592,6 +593,22 @@ class Lookups(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "no end"):
             len(sampler)
         self.assertIsNone(sampler.remaining)
+
+
+class Large(unittest.TestCase):
+    def test_budget(self):
+        """Costs what the lengths do: it has 4 bytes for each of the budget's
+        tokens, but uses few of them, and does not search them all."""
+        def used():
+            found = resource.getrusage(resource.RUSAGE_SELF)
+            return found.ru_maxrss << 10, found.ru_utime + found.ru_stime
+
+        memory, seconds = used()
+        packs = list(PackedBatchSampler([3, 4, 5] * 10000, 10**9, 0, 1))
+        self.assertEqual(sorted(flat(packs)), list(range(30000)))
+        self.assertEqual([len(pack) for pack in packs], [10000] * 3)
+        self.assertLess(used()[0] - memory, 10**9)
+        self.assertLess(used()[1] - seconds, 3)
 
 
 class Errors(unittest.TestCase):

@@ -14,7 +14,7 @@ from torch.utils.data import Sampler as _TorchSampler
 
 from ._arguments import flag, whole
 from ._cursors import SamplerCursor, _Cursor, described
-from ._library import STATE_BYTES, address, c, check, indices, memory
+from ._library import STATE_BYTES, address, c, check, indices
 from .samplers import Place, crc, unpack
 from .torch_samplers import _Resumable, no_sampler
 
@@ -68,7 +68,10 @@ class _Plans:
             self._kept = torch.frombuffer(view, dtype=torch.uint8)
         self.order = SamplerCursor(len(view), 0, 1, self.plan_size, **options)
         self.count = self.order.num_steps
-        self._packer = memory(c.pack_bytes(self.plan_size, self.max_tokens))
+        # Not zeroed: the pages of lengths that no sample has stay unused.
+        self._memory = torch.empty(
+            c.pack_bytes(self.plan_size, self.max_tokens), dtype=torch.uint8)
+        self._packer = self._memory.data_ptr()
         number = ctypes.c_uint64()
         code = c.pack_init(self._packer, self.order._desc,
                            self._kept.data_ptr(), view.itemsize,
