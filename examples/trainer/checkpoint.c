@@ -283,7 +283,7 @@ static const char *read_head(saved *s)
 {
     /* More than there is in any head: what is larger is damaged. */
     const uint64_t most = 1 << 24;
-    const int descriptor = text_open_file(s->path, O_RDONLY);
+    const int descriptor = open(s->path, O_RDONLY | O_NONBLOCK);
     checkpoint_head h = {.step = 0};
 
     s->file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");

@@ -67,7 +67,7 @@ const char *log_open(run *r)
     if (*wrong)
         return wrong;
     snprintf(path, sizeof r->log_path, "%s/log.txt", r->config.dir);
-    file = text_open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
     r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
     if (!r->log)
         return complain("cannot write %s: %s", path,

@@ -4,7 +4,6 @@
 #include "text.h"
 #include "agree.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -43,19 +42,12 @@ static uint64_t hash_file(const text_file *f)
                      f->bytes + 32 * blocks, (size_t)(f->size % 32));
 }
 
-int text_open_file(const char *path, int flags)
-{
-    const int file = open(path, flags | O_NONBLOCK, 0666);
-
-    return file >= 0 || errno != EAGAIN ? file : open(path, flags, 0666);
-}
-
 static const char *file_map(text_file *f)
 {
     const struct stat *about = &f->about;
     void *at;
 
-    f->descriptor = text_open_file(f->path, O_RDONLY);
+    f->descriptor = open(f->path, O_RDONLY | O_NONBLOCK); /* it may be a pipe */
     if (f->descriptor < 0 || fstat(f->descriptor, &f->about) != 0)
         return cannot("open the text", f->path);
     if (!S_ISREG(about->st_mode) || about->st_size == 0)

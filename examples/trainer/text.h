@@ -38,10 +38,6 @@ const unsigned char *text_train(const text *t, uint32_t file, uint64_t i);
 /* Held-out sequence i of all files: i < held. */
 const unsigned char *text_held(const text *t, uint64_t i);
 
-/* Like open, but does not wait for the writer of a pipe. It does wait for a
-   lease on the file, as of a file server, to end. */
-int text_open_file(const char *path, int flags);
-
 /* FNV-1a; `hash` is that of the bytes before, or TEXT_HASH. */
 #define TEXT_HASH 0xcbf29ce484222325u
 uint64_t text_hash(uint64_t hash, const void *bytes, size_t size);

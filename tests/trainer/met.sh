@@ -270,12 +270,6 @@ errors() {
     wrap "export NO_LOCKS=1 LD_PRELOAD=$folder/opened.so"
     TRAINER=$folder/wrapped
     says 1 1 'log.txt: No locks available'
-    # A file server gets back what it has lent, and we wait for that.
-    dir=$folder/lent
-    for path in $dir/log.txt README.md; do
-        wrap "export REFUSED=$path AT=lent LD_PRELOAD=$folder/opened.so"
-        run 1 $dir $short >"$folder/said" || fail "$path is lent: refused"
-    done
     TRAINER=$trainer
     note "$sentences errors"
 }

@@ -1,9 +1,8 @@
 /* opened.c - a library that notes where in checkpoints a program reads, in the
    file that PLACES names; that refuses the file or folder which REFUSED names,
-   when it is opened or at what AT says, "read", "flush", "unlink" or "lent",
-   which is as a file server does that has lent it to somebody; with NO_LOCKS
-   has no locks to give; with NO_FLUSH cannot flush a folder, as EINVAL or
-   ENOSYS there says; and lets no file of a checkpoint have more bytes than
+   when it is opened or at what AT says, "read", "flush" or "unlink"; with
+   NO_LOCKS has no locks to give; with NO_FLUSH cannot flush a folder, as EINVAL
+   or ENOSYS there says; and lets no file of a checkpoint have more bytes than
    LIMIT, which would be too few for MPI's own: LD_PRELOAD it. */
 #define _GNU_SOURCE /* RTLD_NEXT */
 
@@ -69,9 +68,6 @@ int open(const char *path, int flags, ...)
         va_end(list);
     }
     *(void **)&real = dlsym(RTLD_NEXT, "open");
-    errno = EAGAIN;
-    if (is_refused(path, "lent") && (flags & O_NONBLOCK))
-        return -1;
     errno = EACCES;
     if (is_refused(path, "open"))
         return -1;
