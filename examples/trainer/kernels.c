@@ -63,16 +63,6 @@ static real dot(const real *a, const real *b, real shift, size_t count)
     return sum_lanes(lane);
 }
 
-static real largest_of(const real *a, size_t count)
-{
-    real largest = a[0];
-    size_t i;
-
-    for (i = 1; i < count; i++)
-        largest = a[i] > largest ? a[i] : largest;
-    return largest;
-}
-
 void add(real *to, const real *from, size_t count)
 {
     size_t i;
@@ -162,14 +152,16 @@ static void scale_by(real *x, real factor, size_t count)
 /* Returns the sum of e^(x - *largest). */
 static real softmax(real *x, size_t count, real *largest)
 {
-    real sum;
+    real most = x[0], sum;
     size_t i;
 
-    *largest = largest_of(x, count);
+    for (i = 1; i < count; i++)
+        most = x[i] > most ? x[i] : most;
     for (i = 0; i < count; i++)
-        x[i] = exponential(x[i] - *largest);
+        x[i] = exponential(x[i] - most);
     sum = sum_of(x, count);
     scale_by(x, 1 / sum, count);
+    *largest = most;
     return sum;
 }
 

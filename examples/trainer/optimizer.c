@@ -145,7 +145,7 @@ double optimizer_norm(const float *values, size_t size, double power)
 }
 
 /* The factor that reduces the norm of all gradients to at most MAX_NORM. It is
-   the norm of the tensors' norms, each computed by its owner or by all. */
+   the norm of the tensors' norms, each computed by its owner. */
 static double clipping(optimizer *o, const reduce *r)
 {
     const double power = o->config->norm_type;
@@ -156,15 +156,15 @@ static double clipping(optimizer *o, const reduce *r)
         return 1;
     for (t = 0; t < o->m->num_tensors; t++) {
         o->norms[t] = 0;
-        if (!is_stepped(o, o->m->tensors + t))
+        if (!o->m->tensors[t].mine)
             continue;
         reduce_gradient(r, t, o->m->gradient);
         o->norms[t] = (float)optimizer_norm(
             o->m->gradient, o->m->tensors[t].size, power);
     }
-    if (o->config->zero_stage > 0) /* exact, as all processes but one have 0 */
-        MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors,
-                      MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    /* Exact, as all processes but one have 0. */
+    MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors, MPI_FLOAT,
+                  MPI_SUM, MPI_COMM_WORLD);
     total = optimizer_norm(o->norms, o->m->num_tensors, power);
     total = o->config->max_norm / (total + 1e-6);
     return total < 1 ? total : 1;

@@ -83,8 +83,14 @@ void reduce_init(reduce *r, const model *m,
     }
 }
 
+static void end_sums(reduce *r)
+{
+    MPI_Waitall(r->begun, r->requests, MPI_STATUSES_IGNORE);
+    r->begun = 0;
+}
+
 /* Begins to sum values over all processes: for a tensor's owner in stage 2, or
-   for all. */
+   for all. By hand, and by pieces, it also ends. */
 static void begin_sum(reduce *r, int64_t *values, size_t count,
                       const model_tensor *is)
 {
@@ -97,14 +103,8 @@ static void begin_sum(reduce *r, int64_t *values, size_t count,
     else
         MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
                        MPI_COMM_WORLD, request);
-    if (r->config->manual_gradient_reduction)
-        MPI_Wait(request, MPI_STATUS_IGNORE);
-}
-
-static void end_sums(reduce *r)
-{
-    MPI_Waitall(r->begun, r->requests, MPI_STATUSES_IGNORE);
-    r->begun = 0;
+    if (r->piece || r->config->manual_gradient_reduction)
+        end_sums(r);
 }
 
 /* ---- Once per step: every process adds up its leaves first ---- */
@@ -138,7 +138,6 @@ static void send_pieces(reduce *r, const model_tensor *is, const real *gradient)
             r->totals[REDUCE_OVERFLOWS] += reduce_round(
                 r->piece, gradient + from, count, r->unscale);
         begin_sum(r, r->piece, count, is);
-        end_sums(r);
         for (i = 0; is->mine && i < count; i++)
             is->sum[from + i] += r->piece[i];
     }
