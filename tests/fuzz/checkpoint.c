@@ -601,6 +601,21 @@ static void check_run(const run *r)
     CHECK(r->skipped <= r->step);
 }
 
+/* The same arrays and hashes. What is behind a hash in its page is nobody's: an
+   attack may have changed it. */
+static int are_same_arrays(const bytes *a, const bytes *b)
+{
+    const model *m = &processes[1][0].now.model;
+    size_t page, used;
+
+    for (page = 0; page < ARRAYS; page++) {
+        used = m->tensors[page % m->num_tensors].size * sizeof(float) + 8;
+        if (memcmp(a->at + page * PAGE, b->at + page * PAGE, used) != 0)
+            return 0;
+    }
+    return 1;
+}
+
 /* Saved by those who have loaded it, and loaded by others: under the same name,
    and with the same weights. */
 static void check_taken(const saved *taken, int others)
@@ -617,7 +632,7 @@ static void check_taken(const saved *taken, int others)
     CHECK(*p->words == 0 && strcmp(p->name, taken->name) == 0);
     mpi_run(world, save, NULL);
     read_saved(&again, taken->name);
-    CHECK(are_equal(&again.tensors, &taken->tensors));
+    CHECK(are_same_arrays(&again.tensors, &taken->tensors));
 }
 
 static void fuzz(void)
