@@ -30,14 +30,14 @@
 static uint64_t value_at(const struct config_curve *curve, int64_t num_epochs,
                          double where)
 {
-    const double epoch = floor((where + CLOSE) * (double)num_epochs);
-    const double place = (where + CLOSE) * (double)curve->values.count;
-    const uint64_t last = curve->values.count - 1;
+    const bool step = curve->name == CONFIG_STEPS;
+    const double parts = (double)(step ? curve->values.count
+                                       : (uint64_t)num_epochs);
     uint64_t i = 0;
 
-    if (curve->name == CONFIG_STEPS)
-        return place < (double)last ? (uint64_t)place : last;
-    while (i < curve->milestones.count && curve->milestones.items[i] <= epoch)
+    while (i + 1 < curve->values.count &&
+           (step ? (double)(i + 1) : curve->milestones.items[i]) <=
+               (where + CLOSE) * parts)
         i++;
     return i;
 }
@@ -263,10 +263,9 @@ bool config_check(struct trainer_config *c, int64_t processes)
         good = check_curve(c, part);
     if (!good || !check_used(c))
         return false;
-    if (zero || c->use_sdp)
-        c->use_zero = true;
-    if (!zero)
-        c->algorithm = c->optimizer;
+    c->use_zero = c->use_zero || zero || c->use_sdp;
+    c->algorithm = zero ? c->algorithm : c->optimizer;
+    c->optimizer = c->algorithm;
     c->zero_stage = c->use_sdp ? 2 : c->use_zero != 0;
     return true;
 }

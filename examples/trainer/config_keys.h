@@ -119,7 +119,7 @@ KEY(texts, non_regularized_parameters, "OPTIMIZER.non_regularized_parameters",
 KEY(whole, construct_single_param_group_only,
     "OPTIMIZER.construct_single_param_group_only", BOOL, RUN,
     "weight decay for all tensors, overriding the three keys above", false)
-/* After config_check this is the optimizer, also without zero. */
+/* After config_check this and OPTIMIZER.name are both the optimizer. */
 KEY(whole, algorithm, "OPTIMIZER.base_optimizer.name", "sgd or adamw", FREE,
     "with OPTIMIZER.name zero: the optimizer to shard", CONFIG_SGD)
 KEY(whole, use_larc, "OPTIMIZER.use_larc", BOOL, RUN,

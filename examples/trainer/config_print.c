@@ -81,11 +81,6 @@ void config_keys(FILE *to)
     uint32_t i;
 
     fputs("# Keys of the trainer's configuration\n\n"
-          "Names and defaults are VISSL's where it has the key. Keys from "
-          "use_larc to betas may\nalso be below OPTIMIZER.base_optimizer, if "
-          "OPTIMIZER.name is zero. A composite\nschedule has lr.schedulers, a "
-          "list of at most 8, each with keys from lr.name to\nlr.milestones. "
-          "The parentheses of a range exclude, its brackets do not.\n\n"
           "| key | default | must be | meaning |\n|---|---|---|---|\n", to);
     for (i = 0; i < CONFIG_KEYS; i++) {
         const struct config_key *key = &config_table[i];
@@ -100,16 +95,6 @@ void config_keys(FILE *to)
     }
 }
 
-/* The same run, by fewer keys. */
-static void normalize(struct trainer_config *c)
-{
-    c->num_proc_per_node = c->world_size;
-    c->num_nodes = 1;
-    c->optimizer = c->algorithm;
-    c->use_amp = c->half;
-    c->opt_level = CONFIG_O1;
-}
-
 bool config_differ(struct trainer_config *a, const struct trainer_config *b,
                    enum config_same least)
 {
@@ -117,8 +102,9 @@ bool config_differ(struct trainer_config *a, const struct trainer_config *b,
     uint32_t i;
     FILE *to;
 
-    normalize(&was);
-    normalize(&is);
+    was.num_nodes = is.num_nodes = 1; /* only the product matters */
+    was.num_proc_per_node = a->world_size;
+    is.num_proc_per_node = b->world_size;
     for (i = 0; i < CONFIG_KEYS; i++) {
         const struct config_key *key = &config_table[i];
 

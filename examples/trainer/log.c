@@ -86,20 +86,20 @@ const char *log_check(const run *r)
 {
     uint64_t hash = TEXT_HASH, at = 0;
     char some[4096];
-    ssize_t got = 0;
+    ssize_t got;
 
     if (!r->log)
         return "";
-    while (at < r->log_bytes &&
-           (got = pread(fileno(r->log), some, sizeof some, (off_t)at)) > 0) {
-        const uint64_t left = r->log_bytes - at, read = (uint64_t)got;
-        const size_t size = (size_t)(read < left ? read : left);
+    do { /* ends: at its end, or at that of the run's lines */
+        const uint64_t left = r->log_bytes - at;
 
-        hash = text_hash(hash, some, size);
-        at += size;
-    }
-    if (got < 0)
-        return cannot("read", r->log_path);
+        got = pread(fileno(r->log), some,
+                    left < sizeof some ? left : sizeof some, (off_t)at);
+        if (got < 0)
+            return cannot("read", r->log_path);
+        hash = text_hash(hash, some, (size_t)got);
+        at += (uint64_t)got;
+    } while (got > 0);
     return at == r->log_bytes && hash == r->log_hash ? ""
                : complain("%s has lost or changed lines", r->log_path);
 }

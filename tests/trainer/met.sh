@@ -91,11 +91,11 @@ begins() {
     dir=$folder/refused
     rule=
     beginning=$folder/first/step-000000000032
-    says 1 2 'cannot extend .*: its MODEL.AMP_PARAMS.USE_AMP is True' \
+    says 1 2 'cannot begin with .*: its MODEL.AMP_PARAMS.USE_AMP is True' \
         CHECKPOINT.EXTEND=$beginning
-    says 1 2 'cannot begin with the weights of .*: its MODEL.TRUNK.GPT.MLP' \
+    says 1 2 'cannot begin with .*: its MODEL.TRUNK.GPT.MLP' \
         MODEL.WEIGHTS_INIT.PARAMS_FILE=$beginning MODEL.TRUNK.GPT.MLP_DIM=96
-    says 1 2 'cannot extend /none: cannot read /none: No' \
+    says 1 2 'cannot begin with /none: cannot read /none: No' \
         CHECKPOINT.EXTEND=/none
 }
 
