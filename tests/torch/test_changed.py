@@ -60,7 +60,7 @@ class Fingerprints(unittest.TestCase):
     def test_what_a_state_says(self):
         """Readable text, the same on every rank, in a checkpoint that loads
         with weights_only."""
-        for given, text in (("v1", "v1"), (b"\x00\xff", "00ff"), (17, "17"),
+        for given, text in (("v1", "v1"), (b"\x00\xff", "bytes 00ff"), (17, "17"),
                             (torch.tensor(17), "17"), (1.5, "1.5"), ("", "")):
             states = [Distributed(range(9), 3, rank, fingerprint=given)
                       .state_dict() for rank in range(3)]
@@ -69,6 +69,10 @@ class Fingerprints(unittest.TestCase):
                 self.assertEqual(raw(state), raw(states[0]))
                 Distributed(range(9), 3, 1,
                             fingerprint=given).load_state_dict(state)
+        for one, other in (b"a", "61"), (b"", ""), (b"17", 17):
+            self.assertNotEqual(
+                Distributed(range(9), 1, 0, fingerprint=one).fingerprint,
+                Distributed(range(9), 1, 0, fingerprint=other).fingerprint)
         for wrong in True, [1], object():
             with self.assertRaisesRegex(ValueError, "fingerprint should be"):
                 Distributed(range(9), 1, 0, fingerprint=wrong)
@@ -112,7 +116,7 @@ class Fingerprints(unittest.TestCase):
             first = [next(units) for _ in range(3)]
             with self.assertRaisesRegex(
                     ValueError, "the state has fingerprint 'old', "
-                                "this sampler 'ab'"):
+                                "but here it is 'bytes ab'"):
                 sampler.load_state_dict(state)
             rest = list(units)
             self.assertEqual(first + rest, list(kind(50)))
@@ -316,7 +320,7 @@ class Killed(unittest.TestCase):
             said, error = run.communicate(timeout=100)
             self.assertEqual((run.returncode, said), (1, ""))
             self.assertRegex(error, "ValueError: the state has fingerprint "
-                             "'[0-9a-f]{64}', this sampler '[0-9a-f]{64}'")
+                             "'bytes [0-9a-f]{64}', but here it is 'bytes ")
             run = self.program(folder, "next_epoch", 1)
             said, error = run.communicate(timeout=100)
             self.assertEqual((run.returncode, error), (0, ""))

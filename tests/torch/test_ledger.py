@@ -400,6 +400,25 @@ class Errors(unittest.TestCase):
             before = another.state_dict()
             self.refuses(ValueError, message, another.load_state_dict, good)
             self.assertEqual(another.state_dict(), before)
+        # A fingerprint refuses another one, but no state without one.
+        plain = good
+        for given, text in (("data", "data"), (b"a", "bytes 61"), (0, "0"),
+                            ("", "")):
+            named = Ledger(90, 128, seed=3, fingerprint=given)
+            named.load_state_dict(plain)
+            good = named.state_dict()
+            self.assertEqual(good, {**plain, "fingerprint": text})
+            Ledger(90, 128, seed=3).load_state_dict(good)
+            other = Ledger(90, 128, seed=3, fingerprint="61")
+            before = other.state_dict()
+            self.refuses(ValueError, f"has fingerprint '{text}', but here it "
+                         "is '61'", other.load_state_dict, good)
+            self.assertEqual(other.state_dict(), before)
+            self.refuses(ValueError, "not a state_dict of Ledger",
+                         other.load_state_dict, {**good, "fingerprint": []})
+        self.refuses(ValueError, "fingerprint should be", Ledger, 9, 64,
+                     fingerprint=[])
+        good = plain
         # As bytes, and with more epochs.
         more = Ledger(90, 128, seed=3, epochs=2)
         more.load_state_dict({name: bytes.fromhex(text)

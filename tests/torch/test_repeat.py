@@ -79,6 +79,39 @@ class Rule(unittest.TestCase):
         self.assertTrue(all(len(each) == 2 for each in left))
         self.assertGreater(len(left), 4)
 
+    def test_steps(self):
+        """Each use of a generation batch, by its number and by its items."""
+        for chance in cases(40, "steps"):
+            copies, uses = chance.randint(1, 4), chance.randint(1, 3)
+            batch = chance.randint(1, 6)
+            n = batch * chance.randint(1, 5) + chance.randrange(batch)
+            sampler = RepeatSampler(range(n), copies, batch, uses, seed=3)
+            sampler.begin(chance.randrange(3))
+            size, epoch = batch * copies, sampler.epoch
+            whole = list(sampler)
+            steps = [whole[at:at + size] for at in range(0, len(whole), size)]
+            sampler.begin(epoch)
+            here = chance.randrange(len(whole))
+            list(zip(range(here), sampler))
+            self.assertEqual(sampler.start_iter, -(-here // size))
+            self.assertEqual([sampler.at(step) for step in range(len(steps))],
+                             steps)
+            self.assertIsNone(sampler.at(len(steps), 0))
+            for index in range(n):
+                if index not in whole:
+                    with self.assertRaises(ValueError):
+                        sampler.locate(index)
+                    continue
+                step, rank, slot, _ = sampler.locate(index)
+                self.assertEqual((step * size + slot, rank),
+                                 (whole.index(index), 0))
+            step = chance.randrange(len(steps))
+            other = RepeatSampler(range(n), copies, batch, uses, seed=3)
+            other.load_state_dict(sampler.state_dict(batches=step))
+            self.assertEqual(list(other), sum(steps[step:], []))
+            sampler.set_start_iter(step)
+            self.assertEqual(list(sampler), sum(steps[step:], []))
+
     @real("trl")
     def test_trl_itself(self):
         from trl.trainer.utils import RepeatSampler as Theirs
@@ -313,8 +346,8 @@ class Errors(unittest.TestCase):
                      "num_samples", "seed", "shuffle"):
             with self.assertRaisesRegex(AttributeError, "make another"):
                 setattr(sampler, name, 5)
-        with self.assertRaisesRegex(ValueError, "does not know the"):
-            sampler.start_iter
+        with self.assertRaisesRegex(ValueError, "rank should be"):
+            sampler.at(0, 1)
 
     def test_states(self):
         good = make().state_dict()

@@ -103,13 +103,15 @@ class Ledger(Generic[_Index]):
     def __init__(
         self: Ledger[int], sampler_or_length: SupportsIndex,
         window: SupportsIndex, *, epochs: SupportsIndex | None = 1,
-        seed: SupportsIndex = 0, stream: SupportsIndex = 0,
-        epoch: SupportsIndex = 0, shuffle: bool = True) -> None: ...
+        fingerprint: _Fingerprint = None, seed: SupportsIndex = 0,
+        stream: SupportsIndex = 0, epoch: SupportsIndex = 0,
+        shuffle: bool = True) -> None: ...
     @overload
     def __init__(
         self: Ledger[list[int]], sampler_or_length: Sampler | Mix,
-        window: SupportsIndex, *,
-        epochs: SupportsIndex | None = 1) -> None: ...
+        window: SupportsIndex, *, epochs: SupportsIndex | None = 1,
+        fingerprint: _Fingerprint = None) -> None: ...
+    fingerprint: str | None
     @property
     def frontier(self) -> int: ...
     @property

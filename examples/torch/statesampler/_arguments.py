@@ -95,7 +95,7 @@ def text_of(fingerprint):
     if fingerprint is None or isinstance(fingerprint, str):
         return fingerprint
     if isinstance(fingerprint, (bytes, bytearray)):
-        return fingerprint.hex()
+        return f"bytes {fingerprint.hex()}"
     try:
         if isinstance(fingerprint, bool):
             raise TypeError
@@ -104,6 +104,13 @@ def text_of(fingerprint):
     except TypeError:
         raise ValueError("fingerprint should be a string, bytes or a number, "
                          f"but got a {type(fingerprint).__name__}") from None
+
+
+def other_fingerprint(theirs, ours):
+    """What differs, in words; nothing if one of them is None."""
+    if theirs == ours or None in (theirs, ours):
+        return []
+    return [f"the state has fingerprint {theirs!r}, but here it is {ours!r}"]
 
 
 def own_fingerprint(dataset):

@@ -33,7 +33,8 @@ class GroupsCursor(_Cursor):
     _shape = property(lambda self: self._order._desc)
 
     def batch(self, first, last, rank):
-        """The indices of these items."""
+        """The indices of these items, for all ranks."""
+        whole("rank", rank or 0, 0, 1)
         self._order.begin(self.epoch)
         found = []
         for item in range(first, min(last, self.num_steps)):

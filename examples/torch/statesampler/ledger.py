@@ -6,7 +6,7 @@ import math
 import struct
 import threading
 
-from ._arguments import whole
+from ._arguments import other_fingerprint, text_of, whole
 from .samplers import Sampler, _Iterator, as_bytes
 
 
@@ -85,9 +85,12 @@ class Ledger:
         done: 64, 128, ... below 2^32. The loop waits while there is none.
     epochs: tickets go on through so many epochs; None: without end, as
         always with a sampler that has none.
+    fingerprint: as in StatefulDistributedSampler; a state with another one is
+        refused.
     """
 
-    def __init__(self, sampler_or_length, window, *, epochs=1, **options):
+    def __init__(self, sampler_or_length, window, *, epochs=1,
+                 fingerprint=None, **options):
         if isinstance(sampler_or_length, _Iterator):
             if options:
                 raise TypeError("Ledger: unexpected arguments, as the sampler "
@@ -101,6 +104,7 @@ class Ledger:
         if self._window % 64:
             raise ValueError("window should be a multiple of 64, but got "
                              f"window={window}")
+        self.fingerprint = text_of(fingerprint)
         self._order.begin(self._order.epoch)
         self._first, self._steps = self._order.epoch, self._order.num_steps
         self._sampler = self._order.save()
@@ -197,9 +201,12 @@ class Ledger:
         """Text, in 24 bytes and a bit for each ticket of the window; and the
         sampler, so that another one's state is refused."""
         with self._changed:
-            return {"state": _encode(self._window, self._frontier,
-                                     self._done).hex(),
-                    "sampler": self._sampler.hex()}
+            found = {"state": _encode(self._window, self._frontier,
+                                      self._done).hex(),
+                     "sampler": self._sampler.hex()}
+        if self.fingerprint is not None:
+            found["fingerprint"] = self.fingerprint
+        return found
 
     def load_state_dict(self, state_dict):
         """Continues where a state was saved, in this ledger's window. A state
@@ -208,10 +215,13 @@ class Ledger:
         try:
             state, sampler = map(as_bytes, (state_dict["state"],
                                             state_dict["sampler"]))
+            fingerprint = text_of(state_dict.get("fingerprint"))
         except (LookupError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of Ledger") from None
         frontier, done = _decode(state)
         self._compare(sampler)
+        for said in other_fingerprint(fingerprint, self.fingerprint):
+            raise ValueError(said)
         last = max(done, default=frontier - 1)
         if last >= self._end:
             raise ValueError(f"the state has ticket {last} done, but there "

@@ -347,6 +347,9 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     takes that time, some 30 ns a sample. Endless loops need not know, so that
     a resume makes one plan.
 
+    There is no resize: other lengths make other plans. If a dataset grows,
+    make another sampler, with changed="next_epoch".
+
     A trainer that takes samples from a `sampler`, so many for each batch, as
     TRL's GRPOTrainer does, cannot have packs.
     """

@@ -22,6 +22,9 @@ class RepeatSampler(_Resumable, _TorchSampler):
     another steps_per_generation: from the end of a generation batch, or from
     amid its uses where that is a whole number of ours.
 
+    A step of at, locate, start_iter and state_dict(batches=) is one use of a
+    generation batch, which all ranks together take, as in TRL.
+
     read_ahead, fingerprint, changed: as in StatefulDistributedSampler. All
     other arguments are read-only attributes.
     """
@@ -55,6 +58,4 @@ class RepeatSampler(_Resumable, _TorchSampler):
         self._length = self._cursor.num_steps
 
     def _units_per_batch(self):
-        raise ValueError("at, locate, start_iter and batches need another "
-                         "sampler: this one does not know the DataLoader's "
-                         "batch_size")
+        return self.batch_size * self.mini_repeat_count

@@ -203,6 +203,9 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
     raises ValueError, which says how many must repeat a group. So do fewer
     groups than a DataLoader's dataset has samples.
 
+    There is no resize: with other groups a place means nothing. If a dataset
+    grows, make another sampler, with changed="next_epoch".
+
     groups are kept as 8 bytes a sample, beside an epoch's list of 8 bytes a
     sample, which is made when its first batch is asked for, also after a
     resume. A state has the place, and a digest of the groups.

@@ -12,8 +12,9 @@ from torch.utils.data import DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
 from . import frameworks
-from ._arguments import (choice, flag, items, own_fingerprint, text_of, whole,
-                         whole_batch_size, world)
+from ._arguments import (choice, flag, items, other_fingerprint,
+                         own_fingerprint, text_of, whole, whole_batch_size,
+                         world)
 from ._cursors import MixCursor, SamplerCursor, state_of
 from ._loops import Loop, Pass
 from ._shared import SharedEpoch
@@ -413,15 +414,14 @@ class _Resumable(Steps):
     def _accepted(self, state, fingerprint):
         """The state to load for one that was saved with this fingerprint."""
         lengths, others = self._cursor.differences(state)
-        other = None not in (fingerprint, self.fingerprint) and (
-            fingerprint != self.fingerprint)
-        if (other or lengths) and not others and self.changed == "next_epoch":
+        changed = lengths
+        if self.changed != "accept":
+            changed = other_fingerprint(fingerprint,
+                                        self.fingerprint) + lengths
+        if changed and not others and self.changed == "next_epoch":
             return self._cursor.next_epoch(state)
-        if other and self.changed != "accept":
-            lengths.insert(0, f"the state has fingerprint {fingerprint!r}, "
-                              f"this sampler {self.fingerprint!r}")
-        if lengths + others:
-            raise ValueError("; ".join(lengths + others))
+        if changed + others:
+            raise ValueError("; ".join(changed + others))
         return state
 
 class StatefulDistributedSampler(_Resumable, DistributedSampler):
@@ -450,7 +450,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     stream: gives datasets with the same seed different orders.
     fingerprint: what identifies the dataset's contents: a string, bytes or a
         number, the same on every rank. None: dataset._fingerprint if that is
-        one, as in Hugging Face's datasets. States have it as text.
+        one, as in Hugging Face's datasets. States have it as text: a number as
+        it is written, of bytes their type and hexadecimal digits.
     changed: what load_state_dict does with a state whose fingerprint differs.
         "refuse" raises ValueError. "next_epoch" leaves out the rest of the
         epoch and begins the next one, also if the length differs. "accept"
