@@ -216,7 +216,7 @@ static const char *write_own(saved *s)
     if (r->rank == 0)
         wrong = write_part(s, 0, s->head, head_bytes(s->head), "head");
     if (!*wrong)
-        wrong = move_tensors(s, 1 + r->optimizer.states, write_part);
+        wrong = move_tensors(s, r->model.arrays, write_part);
     if (!*wrong && fsync(fileno(s->file)) != 0)
         wrong = cannot("write", s->path);
     return wrong;
@@ -370,7 +370,7 @@ static const char *restore(saved *s)
 static const char *load(saved *s)
 {
     run *r = s->r;
-    const int arrays = s->take == WEIGHTS ? 1 : 1 + r->optimizer.states;
+    const int arrays = s->take == WEIGHTS ? 1 : r->model.arrays;
     const char *wrong = agree_on(read_head(s));
 
     if (!*wrong && !agree_same(text_hash(TEXT_HASH, s->head,
@@ -384,8 +384,7 @@ static const char *load(saved *s)
         wrong = agree_on(restore(s));
     MPI_Allreduce(MPI_IN_PLACE, &s->ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (!*wrong) /* each owner has read its tensors */
-        optimizer_share(&r->optimizer,
-                        s->take != WEIGHTS && r->config.zero_stage == 0);
+        optimizer_share(&r->model, r->config.zero_stage == 0 ? arrays : 1);
     release(s);
     return wrong;
 }

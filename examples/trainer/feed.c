@@ -16,7 +16,7 @@ static statesampler_desc describe(const feed *f, uint32_t file)
         .stream = file,
         .world_size = (uint32_t)c->world_size,
         .batch_size = (uint32_t)c->batchsize_per_replica,
-        .drop_last = c->drop_last};
+        .drop_last = c->drop_last != 0};
 
     if (c->use_debugging_sampler) {
         desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
@@ -103,17 +103,17 @@ int feed_end_epoch(feed *f, char *words, size_t size)
 
     for (i = 0; i < f->num_sources; i++) {
         const statesampler *s = &f->sources[i].sampler;
+        /* An audit cannot check a part of an epoch. */
+        const int all = statesampler_step(s) == statesampler_num_steps(s) &&
+                        !f->config->drop_last;
         statesampler_counts counts;
 
         there += f->text->files[i].train;
         statesampler_get_counts(s, &counts);
-        if (statesampler_step(s) != statesampler_num_steps(s) ||
-            f->config->drop_last)
-            whole = 0; /* an audit cannot check a part of an epoch */
-        else
-            exact = exact && statesampler_audit_check(
-                                 &f->served.audits[i],
-                                 counts.positions - counts.padded);
+        whole = whole && all;
+        exact = exact && (!all || statesampler_audit_check(
+                                      &f->served.audits[i],
+                                      counts.positions - counts.padded));
     }
     if (exact && whole)
         snprintf(words, size, "%" PRIu64 " sequences, each exactly once",

@@ -53,6 +53,7 @@ typedef struct model {
     int half; /* O1 */
     model_tensor *tensors;
     size_t num_tensors, num_weights, largest;
+    int arrays; /* of a tensor: 1, 2 or 3 */
     real *weights;
 
     /* Activation checkpointing: all segments of blocks except the last keep

@@ -3,14 +3,15 @@
 #include "memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Setup ---- */
 
 /* Whether this process updates a tensor. */
-static int is_stepped(const optimizer *o, const model_tensor *t)
+static int is_stepped(const struct trainer_config *c, const model_tensor *t)
 {
-    return o->config->zero_stage == 0 || t->mine;
+    return c->zero_stage == 0 || t->mine;
 }
 
 /* Weight decay of a tensor, by its kind and its name. */
@@ -30,19 +31,14 @@ static double decay_of(const struct trainer_config *c, const model_tensor *t)
     return c->weight_decay;
 }
 
-void optimizer_init(optimizer *o, const struct trainer_config *config,
-                    model *m)
+void optimizer_init(const struct trainer_config *c, model *m)
 {
     size_t t;
     int i;
 
-    memset(o, 0, sizeof *o);
-    o->config = config;
-    o->m = m;
-    o->states = config->algorithm == CONFIG_ADAMW ? 2 : config->momentum > 0;
-    o->norms = memory_take(MEMORY_WORK, m->num_tensors, sizeof *o->norms);
+    m->arrays = c->algorithm == CONFIG_ADAMW ? 3 : c->momentum > 0 ? 2 : 1;
     for (t = 0; t < m->num_tensors; t++)
-        for (i = 1; i <= o->states && is_stepped(o, m->tensors + t); i++)
+        for (i = 1; i < m->arrays && is_stepped(c, m->tensors + t); i++)
             m->tensors[t].array[i] = memory_take(
                 MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
 }
@@ -146,62 +142,63 @@ double optimizer_norm(const float *values, size_t size, double power)
 
 /* The factor that reduces the norm of all gradients to at most MAX_NORM. It is
    the norm of the tensors' norms, each computed by its owner. */
-static double clipping(optimizer *o, const reduce *r)
+static double clipping(const struct trainer_config *c, model *m,
+                       const reduce *r)
 {
-    const double power = o->config->norm_type;
+    float *norms;
     double total;
     size_t t;
 
-    if (!o->config->use_grad_clip)
+    if (!c->use_grad_clip)
         return 1;
-    for (t = 0; t < o->m->num_tensors; t++) {
-        o->norms[t] = 0;
-        if (!o->m->tensors[t].mine)
+    norms = memory_borrow(m->num_tensors, sizeof *norms);
+    for (t = 0; t < m->num_tensors; t++) {
+        if (!m->tensors[t].mine)
             continue;
-        reduce_gradient(r, t, o->m->gradient);
-        o->norms[t] = (float)optimizer_norm(
-            o->m->gradient, o->m->tensors[t].size, power);
+        reduce_gradient(r, t, m->gradient);
+        norms[t] = (float)optimizer_norm(m->gradient, m->tensors[t].size,
+                                         c->norm_type);
     }
     /* Exact, as all processes but one have 0. */
-    MPI_Allreduce(MPI_IN_PLACE, o->norms, (int)o->m->num_tensors, MPI_FLOAT,
-                  MPI_SUM, MPI_COMM_WORLD);
-    total = optimizer_norm(o->norms, o->m->num_tensors, power);
-    total = o->config->max_norm / (total + 1e-6);
-    return total < 1 ? total : 1;
+    MPI_Allreduce(MPI_IN_PLACE, norms, (int)m->num_tensors, MPI_FLOAT, MPI_SUM,
+                  MPI_COMM_WORLD);
+    total = optimizer_norm(norms, m->num_tensors, c->norm_type);
+    free(norms);
+    return fmin(c->max_norm / (total + 1e-6), 1);
 }
 
-void optimizer_share(optimizer *o, int states)
+void optimizer_share(model *m, int arrays)
 {
     size_t t;
     int i;
 
-    for (t = 0; t < o->m->num_tensors; t++)
-        for (i = 0; i <= (states ? o->states : 0); i++)
-            MPI_Bcast(o->m->tensors[t].array[i], (int)o->m->tensors[t].size,
-                      MPI_FLOAT, o->m->tensors[t].owner, MPI_COMM_WORLD);
+    for (t = 0; t < m->num_tensors; t++)
+        for (i = 0; i < arrays; i++)
+            MPI_Bcast(m->tensors[t].array[i], (int)m->tensors[t].size,
+                      MPI_FLOAT, m->tensors[t].owner, MPI_COMM_WORLD);
 }
 
-void optimizer_step(optimizer *o, const reduce *r, double rate, uint64_t step)
+void optimizer_step(const struct trainer_config *c, model *m, const reduce *r,
+                    double rate, uint64_t step)
 {
-    const float clip = (float)clipping(o, r);
-    float *gradient = o->m->gradient;
+    const float clip = (float)clipping(c, m, r);
     size_t t, i;
 
-    for (t = 0; t < o->m->num_tensors; t++) {
-        const model_tensor *is = o->m->tensors + t;
+    for (t = 0; t < m->num_tensors; t++) {
+        const model_tensor *is = m->tensors + t;
 
-        if (!is_stepped(o, is))
+        if (!is_stepped(c, is))
             continue;
-        reduce_gradient(r, t, gradient);
+        reduce_gradient(r, t, m->gradient);
         for (i = 0; clip < 1 && i < is->size; i++)
-            gradient[i] *= clip;
-        if (o->config->algorithm == CONFIG_ADAMW)
-            optimizer_adamw(o->config, is, gradient, rate, step);
+            m->gradient[i] *= clip;
+        if (c->algorithm == CONFIG_ADAMW)
+            optimizer_adamw(c, is, m->gradient, rate, step);
         else
-            optimizer_sgd(o->config, is, gradient, rate);
+            optimizer_sgd(c, is, m->gradient, rate);
     }
-    if (o->config->zero_stage > 0)
-        optimizer_share(o, 0);
+    if (c->zero_stage > 0)
+        optimizer_share(m, 1);
 }
 
 /* ---- The loss scale ---- */

@@ -8,22 +8,16 @@
 #include "model.h"
 #include "reduce.h"
 
-typedef struct optimizer {
-    const struct trainer_config *config;
-    model *m;
-    int states;   /* numbers kept per weight: 0, 1 or 2 */
-    float *norms; /* of the tensors' gradients, for clipping */
-} optimizer;
-
-void optimizer_init(optimizer *o, const struct trainer_config *config,
-                    model *m);
+/* Allocates the state of the tensors that this process updates. */
+void optimizer_init(const struct trainer_config *c, model *m);
 
 /* step: the number of this one, from 1, without those that were skipped. */
-void optimizer_step(optimizer *o, const reduce *r, double rate, uint64_t step);
+void optimizer_step(const struct trainer_config *c, model *m, const reduce *r,
+                    double rate, uint64_t step);
 
-/* All processes must call this: the owner of each tensor sends its weights, and
-   with `states` its state, to the others. */
-void optimizer_share(optimizer *o, int states);
+/* All processes must call this: the owner of each tensor sends the first so
+   many of its arrays to the others. */
+void optimizer_share(model *m, int arrays);
 
 /* The norm with a power of at least 1; INFINITY: the largest element. Elements
    are first divided by the largest, so that their powers cannot overflow. */

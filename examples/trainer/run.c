@@ -36,7 +36,7 @@ void run_init_model(run *r)
     model_fill(&r->model, (uint64_t)c->seed_value);
     reduce_owners(&r->model, r->rank, r->world);
     reduce_init(&r->reduce, &r->model, c);
-    optimizer_init(&r->optimizer, c, &r->model);
+    optimizer_init(c, &r->model);
     scaler_init(&r->scaler, r->model.half, c->loss_scale);
 }
 
@@ -94,7 +94,7 @@ const char *run_step(run *r)
     if (scaler_skips(&r->scaler, overflowed))
         r->skipped++;
     else
-        optimizer_step(&r->optimizer, &r->reduce, r->rate,
+        optimizer_step(&r->config, &r->model, &r->reduce, r->rate,
                        r->step - r->skipped);
     return "";
 }
@@ -126,7 +126,7 @@ uint64_t run_digest(const run *r)
         if (!is->mine)
             continue;
         hashes[t] = TEXT_HASH;
-        for (i = 0; i <= r->optimizer.states; i++)
+        for (i = 0; i < r->model.arrays; i++)
             hashes[t] = text_hash(hashes[t], is->array[i],
                                   is->size * sizeof(float));
     }

@@ -23,7 +23,6 @@ typedef struct run {
     feed feed;
     model model;
     reduce reduce;
-    optimizer optimizer;
     scaler scaler;
 
     uint64_t step, skipped; /* steps in all epochs; of these, skipped */

@@ -178,8 +178,8 @@ static float *array_of(const run *r, size_t t, int i, size_t *size)
     const size_t at = r->model.tensors[t].offset;
 
     *size = r->model.tensors[t].size;
-    return i > r->optimizer.states ? r->model.weights + at
-                                   : r->model.tensors[t].array[i];
+    return i == r->model.arrays ? r->model.weights + at
+                                : r->model.tensors[t].array[i];
 }
 
 /* Copies all arrays of a process, or puts them back. */
@@ -192,7 +192,7 @@ static void visit(struct process *p, int what)
     int i;
 
     for (t = 0; t < r->model.num_tensors; t++)
-        for (i = 0; i <= r->optimizer.states + 1; i++) {
+        for (i = 0; i <= r->model.arrays; i++) {
             values = array_of(r, t, i, &size);
             if (!values)
                 continue;
@@ -282,7 +282,7 @@ static void save_twice(int rank, void *context)
     (void)context;
     CHECK(*log_cut(r) == 0);
     for (t = 0; t < r->model.num_tensors; t++)
-        for (array = 0; array <= r->optimizer.states; array++) {
+        for (array = 0; array < r->model.arrays; array++) {
             float *values = array_of(r, t, array, &size);
 
             for (i = 0; values && i < size; i++)
