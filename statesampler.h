@@ -158,9 +158,9 @@ HOW TO
 
    A batch holds samples of one dataset. To mix datasets inside a batch, give
    all samplers world_size 1 and batch_size 1, so that a turn is one sample, and
-   let each rank ask mix_at for its turns of a step. A rank's slot must change
-   from step to step, or it may see the same few datasets for ever: see
-   examples/blend.c. Datasets with names can be added and removed in mid-run:
+   let each rank ask mix_at for its turns of a step. In each step deal the turns
+   to other ranks, as examples/blend.c does, or a rank may see the same few
+   datasets for ever. Datasets with names can be added and removed in mid-run:
    see statesampler_mixture, in the part stb_ds.
 
    examples/README.md lists the other recipes, and a program for each.
@@ -241,7 +241,7 @@ SHAPES, ORDERS, TAILS
                 positions, and so open the first window again.)
    REPLACEMENT  independent uniform draws. Has no locate.
 
-   Partition: what positions count.
+   Partition: what positions run over.
    INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
                 D = num_samples.
    BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
@@ -349,8 +349,8 @@ MIXES
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
 
-   Only the mix may move its samplers; ask them anything. To prefetch, use
-   mix_at, or load the mix's state into a second mix.
+   Only the mix may move its samplers, but you may ask them anything. To
+   prefetch, use mix_at, or load the mix's state into a second mix.
 
 
 GUARANTEES
@@ -1663,7 +1663,7 @@ SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
 {
     uint32_t l = ssmp_perm_quotient(perm, position);
     uint32_t r = (uint32_t)(position - (uint64_t)l * perm->right);
-    uint32_t turns = ssmp_perm_outside(perm);
+    uint32_t iterations = ssmp_perm_outside(perm);
     do {
 #ifdef SSMP_REGISTERS64 /* gcc -O3 would mix both */
         perm->wide ? ssmp_perm_network(&l, &r, perm, 1, 1)
@@ -1672,7 +1672,7 @@ SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
         ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
 #endif
         position = (uint64_t)l * perm->right + r;
-    } while (position - perm->n < ssmp_perm_outside(perm) && turns-- != 0);
+    } while (position - perm->n < ssmp_perm_outside(perm) && iterations-- != 0);
     return position;
 }
 
@@ -1701,11 +1701,11 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
 STATESAMPLER_DEF uint64_t
 statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 {
-    uint32_t left, right, l, r, i, turns;
+    uint32_t left, right, l, r, i, iterations;
     int wide;
     STATESAMPLER_ASSERT(perm && index < perm->n);
     wide = (int)perm->wide;
-    turns = ssmp_perm_outside(perm);
+    iterations = ssmp_perm_outside(perm);
     left = perm->left;
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
@@ -1722,7 +1722,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
             l = left - 1 - l;
         }
         index = (uint64_t)l * right + r;
-    } while (index - perm->n < ssmp_perm_outside(perm) && turns-- != 0);
+    } while (index - perm->n < ssmp_perm_outside(perm) && iterations-- != 0);
     return index;
 }
 
