@@ -1177,11 +1177,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
    ECORRUPT if it has not. Otherwise *size is set to its length, and
    ECAPACITY says that this is more than capacity; capacity 0 asks for the
    length. On ECORRUPT or ECAPACITY the buffer holds what fits. EINVAL: path is
-   empty. ENOFILE: there is no such file. EIO: errno says why; EISDIR (Windows:
-   EACCES) if path is a folder, EINVAL if it is not a regular file of a known
-   size (a device, a file of /proc, one that grows meanwhile; a named pipe, once
-   it has a writer), EFBIG if its length is more than a size_t holds. *size is
-   then unchanged, and bytes may hold a part. */
+   empty. ENOFILE: there is no such file. EIO: errno says why (EISDIR, Windows
+   EACCES: path is a folder; EFBIG: a size_t does not hold its length; ESPIPE or
+   EINVAL: a pipe or a file of /proc, which have no length, is longer than
+   capacity). *size is then unchanged, and bytes may hold a part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -4268,21 +4267,17 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #ifdef _MSC_VER
 #pragma warning(push)
-#pragma warning(disable : 4996) /* getenv and _wsopen: it wants others */
+#pragma warning(disable : 4996) /* getenv and _wopen: it wants others */
 #endif
 
-/* Sets *value from a variable that is a decimal number of 32 bits, if any. */
+/* Sets *value from a variable that is a decimal number of 32 bits. */
 static inline int ssmp_env_read(uint32_t *value, const char *name)
 {
-    const char *digit;
+    const char *digit = getenv(name);
     uint64_t number = 0;
-    if (!name)
-        return STATESAMPLER_OK;
-    digit = getenv(name);
     if (!digit)
         return SSMP_EENV_UNSET;
     do { /* ends with the text */
@@ -4297,12 +4292,11 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher)
 {
-    static const char *const names[5][3] = {
+    static const char *const names[4][3] = {
         {"torchrun", "WORLD_SIZE", "RANK"},
         {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
         {"pmi", "PMI_SIZE", "PMI_RANK"},
         {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-        {"none", NULL, NULL},
     };
     uint32_t rank = 0, world_size = 1;
     int i = 0, code;
@@ -4310,18 +4304,18 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     /* In a batch script Slurm sets a rank, too, but that is one process. */
     while (i < 4 && !getenv(names[i][1]) && (i == 3 || !getenv(names[i][2])))
         i++;
-    code = ssmp_env_read(&world_size, names[i][1]);
-    if (code == STATESAMPLER_OK)
-        code = ssmp_env_read(&rank, names[i][2]);
     if (launcher)
-        *launcher = names[i][0];
-    if (code == STATESAMPLER_OK && rank >= world_size)
-        code = SSMP_EENV_RANK;
-    if (code == STATESAMPLER_OK) {
-        desc->rank = rank;
-        desc->world_size = world_size;
-    }
-    return code;
+        *launcher = i < 4 ? names[i][0] : "none";
+    code = i < 4 ? ssmp_env_read(&world_size, names[i][1]) : STATESAMPLER_OK;
+    if (i < 4 && code == STATESAMPLER_OK)
+        code = ssmp_env_read(&rank, names[i][2]);
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (rank >= world_size)
+        return SSMP_EENV_RANK;
+    desc->rank = rank;
+    desc->world_size = world_size;
+    return STATESAMPLER_OK;
 }
 
 /* A temporary file's name has a hash of the path's last part, and a number that
@@ -4341,11 +4335,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #ifdef _WIN32
 #include <io.h>
 #include <process.h>
-#include <share.h>
 #define SSMP_OS(name) _##name
-#define SSMP_STAT _stat64 /* the struct */
-#define SSMP_FSTAT _fstat64
-#define SSMP_IS(type, mode) (((mode)&_S_IFMT) == _S_IF##type)
+#define SSMP_SEEK _lseeki64
 #define SSMP_OPEN ssmp_file_open
 #define SSMP_REMOVE ssmp_file_remove
 #define SSMP_LOCKED(file) 0 /* Windows does not remove an open file */
@@ -4376,14 +4367,11 @@ static inline int ssmp_file_utf16(wchar_t *utf16, const char *path)
     return MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0;
 }
 
-static inline int ssmp_file_open(const char *path, int create)
+static inline int ssmp_file_open(const char *path, int flags)
 {
-    const int flags = create ? _O_WRONLY | _O_CREAT | _O_EXCL : _O_RDONLY;
     wchar_t utf16[SSMP_UTF16];
-    return ssmp_file_utf16(utf16, path)
-               ? _wsopen(utf16, flags | _O_BINARY | _O_NOINHERIT, _SH_DENYNO,
-                         _S_IREAD | _S_IWRITE)
-               : -1;
+    flags |= _O_BINARY | _O_NOINHERIT;
+    return ssmp_file_utf16(utf16, path) ? _wopen(utf16, flags, 0600) : -1;
 }
 
 static inline int ssmp_file_remove(const char *path)
@@ -4439,15 +4427,12 @@ extern int fsync(int file);
 #define SSMP_FLUSH fsync
 #endif
 #define SSMP_OS(name) name
-#define SSMP_STAT stat
-#define SSMP_FSTAT fstat
-#define SSMP_IS(type, mode) S_IS##type(mode)
+#define SSMP_SEEK lseek
 #define SSMP_MOVED(error) /* ESTALE comes from file servers */ \
     ((error) == EEXIST || (error) == ENOENT || (error) == ESTALE)
 #define SSMP_SEPARATORS "/"
 #define SSMP_AGAIN(error, again) ((error) == EINTR)
-#define SSMP_OPEN(path, create) \
-    open(path, (create) ? O_WRONLY | O_CREAT | O_EXCL : O_RDONLY, 0666)
+#define SSMP_OPEN(path, flags) open(path, flags, 0666)
 #define SSMP_REMOVE unlink
 /* Locks a file until it is closed or its process ends. 1: another one has. */
 #define SSMP_LOCKED(file) \
@@ -4461,9 +4446,8 @@ static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
     from[folder] = 0;
     SSMP_TRY(error, opened = open(folder ? from : ".", O_RDONLY));
     from[folder] = '.'; /* as SSMP_NAME begins */
-    if (error != 0)
-        return error;
-    SSMP_TRY(error, rename(from, to));
+    if (error == 0)
+        SSMP_TRY(error, rename(from, to));
     if (error == 0) {
         SSMP_TRY(error, SSMP_FLUSH(opened));
         if (error == EINVAL || error == ENOSYS || error == ENOTSUP)
@@ -4495,22 +4479,21 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 }
 #endif
 
-/* Reads bytes of a file, or writes if `to` is NULL. EIO if it ends before. */
-static inline int ssmp_file_transfer(int file, char *to, const char *from,
-                                     size_t size)
+/* Reads bytes of a file, at most to its end, or writes if `to` is NULL. Returns
+   how many it did; *error is 0 before, and an errno where that says why. */
+static inline size_t ssmp_file_transfer(int *error, int file, char *to,
+                                        const char *from, size_t size)
 {
     size_t done = 0;
-    while (done != size) { /* ends if no signal interrupts it for ever */
+    long part = 1;
+    while (part > 0 && done != size) { /* ends unless signals come for ever */
         unsigned piece = (unsigned)ssmp_min(size - done, 1u << 30);
-        long part;
-        int error;
-        SSMP_TRY(error, part = to ? SSMP_OS(read)(file, to + done, piece)
-                                  : SSMP_OS(write)(file, from + done, piece));
-        if (part <= 0)
-            return part == 0 ? EIO : error;
-        done += (size_t)part;
+        SSMP_TRY(*error, part = to ? SSMP_OS(read)(file, to + done, piece)
+                                   : SSMP_OS(write)(file, from + done, piece));
+        if (part > 0)
+            done += (size_t)part;
     }
-    return 0;
+    return done;
 }
 
 /* Writes a new file and renames it over path. Returns 0 or an errno: EEXIST if
@@ -4519,12 +4502,14 @@ static inline int ssmp_file_replace(const char *path, char *temporary,
                                     size_t folder, const char *from,
                                     size_t size)
 {
+    const int flags = SSMP_OS(O_WRONLY) | SSMP_OS(O_CREAT) | SSMP_OS(O_EXCL);
     int error, file;
-    SSMP_TRY(error, file = SSMP_OPEN(temporary, 1));
+    SSMP_TRY(error, file = SSMP_OPEN(temporary, flags));
     if (error != 0)
         return error;
     (void)SSMP_LOCKED(file);
-    error = ssmp_file_transfer(file, NULL, from, size);
+    if (ssmp_file_transfer(&error, file, NULL, from, size) != size && !error)
+        error = EIO;
     if (error == 0)
         SSMP_TRY(error, SSMP_FLUSH(file));
     if (SSMP_OS(close)(file) != 0 && errno != EINTR && error == 0)
@@ -4567,27 +4552,21 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     return STATESAMPLER_EIO;
 }
 
-/* Reads a file, or its first capacity bytes. Returns 0 or an errno. */
+/* Reads a file to its end, or capacity bytes of it. Returns 0 or an errno. */
 static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
-                                 uint64_t *size)
+                                 int64_t *length)
 {
-    struct SSMP_STAT info;
     char extra;
     int error, file;
-    SSMP_TRY(error, file = SSMP_OPEN(path, 0));
+    SSMP_TRY(error, file = SSMP_OPEN(path, SSMP_OS(O_RDONLY)));
     if (error != 0)
         return error;
-    SSMP_TRY(error, SSMP_FSTAT(file, &info));
-    if (error == 0 && !SSMP_IS(REG, info.st_mode))
-        error = SSMP_IS(DIR, info.st_mode) ? EISDIR : EINVAL;
-    if (error == 0) {
-        *size = (uint64_t)info.st_size;
-        error = ssmp_file_transfer(file, bytes, NULL,
-                                   (size_t)ssmp_min(*size, capacity));
-    }
-    if (error == 0 && *size <= capacity &&
-        ssmp_file_transfer(file, &extra, NULL, 1) == 0)
-        error = EINVAL; /* longer than the system says, as all of /proc */
+    *length = (int64_t)ssmp_file_transfer(&error, file, bytes, NULL, capacity);
+    if (error == 0 && (size_t)*length == capacity &&
+        ssmp_file_transfer(&error, file, &extra, NULL, 1) != 0)
+        SSMP_TRY(error, *length = SSMP_SEEK(file, 0, SEEK_END));
+    if (error == 0 && (int64_t)(size_t)*length != *length)
+        error = EFBIG;
     (void)SSMP_OS(close)(file);
     return error;
 }
@@ -4596,7 +4575,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes, size_t capacity,
                                                    size_t *size)
 {
-    uint64_t length = 0;
+    int64_t length = 0;
     int error;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
     if (!*path)
@@ -4604,16 +4583,15 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     error = ssmp_file_load(path, (char *)bytes, capacity, &length);
     if (SSMP_MOVED(error)) /* perhaps just now */
         error = ssmp_file_load(path, (char *)bytes, capacity, &length);
-    if ((size_t)length != length)
-        error = EFBIG;
     if (error != 0) {
         errno = error;
         return error == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
     }
     if (!size)
-        return length == capacity ? STATESAMPLER_OK : SSMP_ECORRUPT_SIZE;
+        return (size_t)length == capacity ? STATESAMPLER_OK
+                                          : SSMP_ECORRUPT_SIZE;
     *size = (size_t)length;
-    return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
+    return *size > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
 #ifdef _MSC_VER
 #pragma warning(pop)

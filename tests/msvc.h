@@ -13,7 +13,6 @@
 #define EIO 5
 #define EACCES 13
 #define EEXIST 17
-#define EISDIR 21
 #define EINVAL 22
 #define EFBIG 27
 #define errno (*_errno())
@@ -24,27 +23,13 @@
 #define _O_CREAT 0x0100
 #define _O_EXCL 0x0400
 #define _O_BINARY 0x8000
-#define _SH_DENYNO 0x40
-#define _S_IFMT 0xf000
-#define _S_IFDIR 0x4000
-#define _S_IFREG 0x8000
-#define _S_IREAD 0x0100
-#define _S_IWRITE 0x0080
+#define SEEK_END 2
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef int64_t __time64_t;
-struct _stat64 {
-    unsigned st_dev;
-    unsigned short st_ino, st_mode;
-    short st_nlink, st_uid, st_gid;
-    unsigned st_rdev;
-    int64_t st_size;
-    __time64_t st_atime, st_mtime, st_ctime;
-};
-
 struct _wfinddata64_t {
     unsigned attrib;
     __time64_t time_create, time_access, time_write;
@@ -68,13 +53,13 @@ const char *strchr(const char *text, int c);
 #else
 char *strchr(const char *text, int c);
 #endif
-int _fstat64(int file, struct _stat64 *info);
+int64_t _lseeki64(int file, int64_t offset, int from);
 int _waccess(const wchar_t *path, int mode);
 int _wremove(const wchar_t *path);
 intptr_t _wfindfirst64(const wchar_t *path, struct _wfinddata64_t *entry);
 int _wfindnext64(intptr_t entries, struct _wfinddata64_t *entry);
 int _findclose(intptr_t entries);
-int _wsopen(const wchar_t *path, int flags, int share, ...);
+int _wopen(const wchar_t *path, int flags, ...);
 int _commit(int file);
 int _close(int file);
 int _read(int file, void *bytes, unsigned size);
