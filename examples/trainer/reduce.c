@@ -96,10 +96,14 @@ static void begin_sum(reduce *r, int64_t *values, size_t count,
 {
     MPI_Request *request = &r->requests[r->begun++];
 
+    *request = MPI_REQUEST_NULL;
     if (r->config->zero_stage == 2)
         MPI_Ireduce(is->mine ? MPI_IN_PLACE : values, is->mine ? values : NULL,
                     (int)count, MPI_INT64_T, MPI_SUM, is->owner, MPI_COMM_WORLD,
                     request);
+    else if (r->config->manual_gradient_reduction || is == r->m->tensors)
+        MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
+                      MPI_COMM_WORLD); /* faster; there is nothing to overlap */
     else
         MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
                        MPI_COMM_WORLD, request);
