@@ -42,27 +42,6 @@ static uint64_t hash_file(const text_file *f)
                      f->bytes + 32 * blocks, (size_t)(f->size % 32));
 }
 
-static const char *file_map(text_file *f)
-{
-    const struct stat *about = &f->about;
-    void *at;
-
-    f->descriptor = open(f->path, O_RDONLY | O_NONBLOCK); /* it may be a pipe */
-    if (f->descriptor < 0 || fstat(f->descriptor, &f->about) != 0)
-        return cannot("open the text", f->path);
-    if (!S_ISREG(about->st_mode) || about->st_size == 0)
-        return complain("cannot use the text %s: it is %s", f->path,
-                        S_ISREG(about->st_mode) ? "empty"
-                                                : "not a regular file");
-    f->size = (uint64_t)about->st_size;
-    at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0);
-    if (at == MAP_FAILED)
-        return cannot("map the text", f->path);
-    f->bytes = (const unsigned char *)at;
-    f->hash = hash_file(f);
-    return "";
-}
-
 /* SIGBUS: a page beyond the end of a mapped file was read. */
 static void file_cut(int number)
 {
@@ -101,28 +80,38 @@ static uint64_t at_most(int64_t limit, uint64_t count)
     return count < (uint64_t)limit ? count : (uint64_t)limit;
 }
 
-/* Adds a file and counts its training and held-out sequences. */
+/* Maps and hashes a file, and counts its training and held-out sequences. */
 static const char *add(text *t, const char *path, int test,
                        const struct trainer_config *config)
 {
     text_file *f = &t->files[t->num_files++];
-    const char *wrong;
+    const struct stat *about = &f->about;
     uint64_t sequences;
+    void *at;
 
     f->path = path;
-    wrong = file_map(f);
-    if (*wrong)
-        return wrong;
+    f->descriptor = open(path, O_RDONLY | O_NONBLOCK); /* it may be a pipe */
+    if (f->descriptor < 0 || fstat(f->descriptor, &f->about) != 0)
+        return cannot("open the text", path);
+    if (!S_ISREG(about->st_mode))
+        return complain("cannot use the text %s: it is not a regular file",
+                        path);
+    f->size = (uint64_t)about->st_size;
     sequences = f->size / t->length;
     if (sequences == 0)
         return complain("the text %s has %" PRIu64 " bytes, but a sequence "
                         "needs %" PRIu64, path, f->size, t->length);
+    at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0);
+    if (at == MAP_FAILED)
+        return cannot("map the text", path);
+    f->bytes = (const unsigned char *)at;
+    f->hash = hash_file(f);
+    t->hash = text_hash(t->hash, &f->hash, 8);
     f->every = test ? 1 : TENTH;
+    f->train = at_most(config->data_limit, sequences - sequences / f->every);
     if (test || config->test_data_paths.count == 0)
         f->held = at_most(config->test_data_limit, sequences / f->every);
-    f->train = at_most(config->data_limit, sequences - sequences / f->every);
     t->held += f->held;
-    t->hash = text_hash(t->hash, &f->hash, 8);
     return "";
 }
 
