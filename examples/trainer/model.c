@@ -65,7 +65,7 @@ static void tensors_list(model *m)
 
 /* ---- Memory ---- */
 
-size_t model_keeps(const model_shape *shape, size_t keep)
+static size_t kept_size(const model_shape *shape, size_t keep)
 {
     const size_t rows = shape->context;
 
@@ -90,7 +90,7 @@ static void kept_take(model *m, model_kept *kept)
     size_t i;
 
     for (i = 0; i < KEEPS; i++) {
-        const size_t size = model_keeps(&m->shape, i);
+        const size_t size = kept_size(&m->shape, i);
 
         if (!m->half || i < KEEP_NORM1) {
             kept->values[i] =
@@ -268,7 +268,7 @@ static void keep(const model *m, model_kept *kept, size_t what)
 {
     if (m->half)
         half_round(kept->values[what], kept->halves[what],
-                   model_keeps(&m->shape, what));
+                   kept_size(&m->shape, what));
 }
 
 /* The queries (0), keys (1) or values (2) of a head within qkv. */
@@ -390,7 +390,7 @@ static void block_back(model *m, size_t t, const model_kept *kept)
     size_t i;
 
     for (i = KEEP_NORM1; m->half && i < KEEPS; i++)
-        half_expand(k[i], kept->halves[i], model_keeps(&m->shape, i));
+        half_expand(k[i], kept->halves[i], kept_size(&m->shape, i));
     branch_back(m, k[KEEP_GELU], t + OUT);
     gelu_back(m->d_wide, k[KEEP_FC], wide);
     round_o1(m, m->d_wide, wide);

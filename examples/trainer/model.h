@@ -82,7 +82,4 @@ void model_fill(model *m, uint64_t seed);
 double model_leaf(model *m, const unsigned char *bytes, real scale,
                   model_sink *sink, void *context);
 
-/* The number of elements of one of KEEP_IN .. KEEP_GELU. */
-size_t model_keeps(const model_shape *shape, size_t keep);
-
 #endif

@@ -115,14 +115,13 @@ static void differences(void)
    the inputs of all segments but the last. */
 static size_t activation_bytes(const model_shape *is, size_t splits, int half)
 {
-    size_t bytes = 0, keep;
+    const size_t stream = is->context * is->width * sizeof(real);
+    const size_t width = 6 * is->width + 2 * is->mlp;
+    const size_t rest = (width + is->heads * is->context) * is->context;
+    const size_t block = 2 * stream + rest * (half ? 2 : sizeof(real));
 
-    for (keep = 0; keep < KEEPS; keep++)
-        bytes += model_keeps(is, keep) *
-                 (half && keep >= KEEP_NORM1 ? sizeof(uint16_t)
-                                             : sizeof(real));
-    return bytes * ((is->layers + splits - 1) / splits) +
-           (splits - 1) * is->context * is->width * sizeof(real);
+    return block * ((is->layers + splits - 1) / splits) +
+           (splits - 1) * stream;
 }
 
 static void splits_change_nothing(int half)
