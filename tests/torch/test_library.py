@@ -85,7 +85,7 @@ for wrong, word in ((lambda: Sampler(9, 0, 1, 0), "batch_size"),
                     (lambda: left.seek(9), "past the end"),
                     (lambda: left.load(state), "statesampler: "),
                     (lambda: Mix(9, 0, 1), "lengths"),
-                    (lambda: mix.load(state[:-1] + b"?"), "damaged")):
+                    (lambda: mix.load(state[:-1] + b"?"), "changed")):
     try:
         wrong()
     except ValueError as error:

@@ -9,7 +9,7 @@ import sys
 
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
-from .samplers import first_epoch_of
+from .samplers import library_state
 
 _USAGE = """\
   python -m statesampler FILE                         what FILE holds
@@ -37,12 +37,11 @@ class Recorded:
     per rank, as a StatefulDistributedSampler does not know the batches."""
 
     def __init__(self, path, state, of_loader=False, fingerprint=None):
-        self.path, self.fingerprint, self.first_epoch = path, fingerprint, 0
+        self.path, self.fingerprint = path, fingerprint
         self.needs = _NEEDS.get(state[:4])
         self.groups = state[:4] == b"SSG1"      # a RepeatSampler's
         self.of_loader = self.groups or of_loader and state[:4] == b"SSMP"
-        if state[:4] == b"SSMX" and len(state) % 8 == 4:    # a Mix's
-            self.first_epoch, state = first_epoch_of(state), state[:-12]
+        state = library_state(state)
         if state[:4] == b"SSMN" and len(state) >= 16:
             # The mix's inside a mixture's, of datasets with names.
             datasets, = struct.unpack_from("<Q", state, 8)
@@ -59,12 +58,9 @@ class Recorded:
             if batch_size is not None:
                 raise ValueError("--batch-size: a mix keeps those of its "
                                  "datasets")
-            self.cursor = recall_mix(
-                self.state, None if epoch is None else
-                (epoch - self.first_epoch) % 2**64, drop_last)
+            self.cursor = recall_mix(self.state, epoch, drop_last)
             now, = struct.unpack_from("<Q", self.state, 16)
-            self.epoch = epoch if epoch is not None else (
-                self.first_epoch + now) % 2**64
+            self.epoch = now if epoch is None else epoch
             if world_size is not None:
                 reshape_mix(self.cursor, world_size)
         elif self.groups:

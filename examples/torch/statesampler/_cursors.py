@@ -9,7 +9,7 @@ import itertools
 
 from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
                        SamplerPlace, address, c, check, indices)
-from .samplers import Made, Mix, Sampler, as_bytes, first_epoch_of
+from .samplers import Made, Mix, Sampler, library_state
 
 # Indices read from the library at a time: enough to make the time of a call
 # negligible, few enough for a fast first batch and little memory.
@@ -40,7 +40,7 @@ def state_of(state_dict, ours):
         state = state_dict["state"]
         if not isinstance(state_dict.get("fingerprint", ""), str):
             raise TypeError
-        state = as_bytes(getattr(state, "tolist", lambda: state)())
+        state = library_state(getattr(state, "tolist", lambda: state)())
     except (AttributeError, LookupError, TypeError, ValueError, RuntimeError):
         raise ValueError(f"this is not a state_dict of {ours}") from None
     theirs = _owner(state)
@@ -181,9 +181,9 @@ class MixCursor(_BatchCursor, Mix):
     own_steps = Mix.num_steps
 
     def summary(self, state):
-        first_epoch, desc, place = first_epoch_of(state), Desc(), MixPlace()
-        check(c.mix_describe(state[:-12], len(state) - 12, 0, desc, place))
-        return ((first_epoch + place.epoch) % 2**64, place.turn > 0,
+        desc, place = Desc(), MixPlace()
+        check(c.mix_describe(state, len(state), 0, desc, place))
+        return (place.epoch, place.turn > 0,
                 (desc.world_size, desc.batch_size))
 
     def turn_over(self):
@@ -193,7 +193,7 @@ class MixCursor(_BatchCursor, Mix):
 
     @staticmethod
     def facts(state):
-        state, desc, place, facts, i = state[:-12], Desc(), MixPlace(), [], 0
+        desc, place, facts, i = Desc(), MixPlace(), [], 0
         # It ends after the last dataset.
         while c.mix_describe(state, len(state), i, desc, place) == 0:
             facts += _facts(desc, f" for dataset {i}")

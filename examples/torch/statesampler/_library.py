@@ -114,7 +114,7 @@ _FUNCTIONS = (
     (_int, [_pointer, _u32, _u32, _u32], "reshape"),
     (_int, [_pointer, _u32, _u32], "mix_reshape"),
     (_int, [_pointer, _u64], "seek mix_seek resize"),
-    (None, [_pointer, _u64], "begin"),
+    (None, [_pointer, _u64], "begin mix_number"),
     (_u64, [_pointer, _u64, _u64], "sample_seed"),
     (_u64, [_pointer],
      "epoch step num_steps mix_epoch mix_turn mix_num_turns"),

@@ -52,7 +52,7 @@ def _describe(state):
 
 
 def _epochs(mix):
-    return [desc.epoch for desc in _describe(mix.save()[:-12])[0]]
+    return [desc.epoch for desc in _describe(mix.save())[0]]
 
 
 def reshape_mix(mix, world_size):
@@ -95,4 +95,4 @@ def recall_mix(state, epoch, drop_last):
     except ValueError:      # There is no such turn in its present shape.
         return loaded
     # All but the head with the number of the mix's epoch, and check words.
-    return mix if mix.save()[24:-20] == state[24:-8] else loaded
+    return mix if mix.save()[24:-8] == state[24:-8] else loaded

@@ -7,16 +7,7 @@ import struct
 import threading
 
 from ._arguments import other_fingerprint, text_of, whole
-from .samplers import Sampler, _Iterator, as_bytes
-
-
-def _check_word(state):
-    """The header's. 0 if the state ends with its check word."""
-    h = 0
-    for word, in struct.iter_unpack("<Q", state):
-        h = (h ^ word) * 0x9e3779b97f4a7c15 % 2**64
-        h ^= h >> 32
-    return h
+from .samplers import Sampler, _Iterator, check_word, library_state
 
 
 def _encode(window, frontier, done):
@@ -26,7 +17,7 @@ def _encode(window, frontier, done):
     for ticket in done:
         bits[ticket % window // 8] |= 1 << ticket % 8
     state = struct.pack("<4sIQ", b"SSL1", window, frontier) + bits
-    return state + struct.pack("<Q", _check_word(state))
+    return state + struct.pack("<Q", check_word(state))
 
 
 def _decode(state):
@@ -38,7 +29,7 @@ def _decode(state):
     frontier, = struct.unpack_from("<Q", state, 8)
     done = {frontier + (place - frontier) % window for place in range(window)
             if bits[place // 8] >> place % 8 & 1}
-    if _check_word(state) or frontier in done:
+    if check_word(state) or frontier in done:
         raise ValueError("the state is damaged")
     return frontier, done
 
@@ -213,8 +204,8 @@ class Ledger:
         that is damaged, or of another sampler, or has tickets done that are
         beyond the window or the end, raises ValueError and changes nothing."""
         try:
-            state, sampler = map(as_bytes, (state_dict["state"],
-                                            state_dict["sampler"]))
+            state, sampler = map(library_state, (state_dict["state"],
+                                                 state_dict["sampler"]))
             fingerprint = text_of(state_dict.get("fingerprint"))
         except (LookupError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of Ledger") from None

@@ -45,6 +45,14 @@ uint64_t statesampler_source_seed(const statesampler_source *sources,
     return statesampler_sample_seed(&sources[source].sampler, epoch, index);
 }
 
+/* Numbers the present epoch of a mix, which counts its own from 0. */
+STATESAMPLER_API
+void statesampler_mix_number(statesampler_mix *mix, uint64_t epoch);
+void statesampler_mix_number(statesampler_mix *mix, uint64_t epoch)
+{
+    mix->epoch = epoch;
+}
+
 /* Takes up to `turns` turns of this epoch, so that Python calls once for many
    batches, and returns how many there were. out gets their samples, batch after
    batch, as indices into the concatenation of all sources; counts[i] is the

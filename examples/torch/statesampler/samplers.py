@@ -99,11 +99,28 @@ def unpack(layout, name, state):
     return layout.unpack(state)
 
 
-def first_epoch_of(state):
-    """What an undamaged state of a Mix says of the count of epochs."""
-    if len(state) < 12 or state[-4:] != crc(state[:-4]):
+def check_word(state):
+    """The library's. 0 if a state ends with its check word."""
+    h = 0
+    for word, in struct.iter_unpack("<Q", state):
+        h = (h ^ word) * 0x9e3779b97f4a7c15 % 2**64
+        h ^= h >> 32
+    return h
+
+
+def library_state(state):
+    """The library's state in that of a Mix. At first a Mix added the epoch from
+    which the library counted, and a checksum."""
+    state = as_bytes(state)
+    if state[:4] != b"SSMX" or len(state) % 8 != 4:
+        return state
+    if len(state) < 36 or state[-4:] != crc(state[:-4]):
         raise ValueError("statesampler: the state is damaged")
-    return struct.unpack("<Q", state[-12:-4])[0]
+    count, = struct.unpack_from("<Q", state, 16)
+    first, = struct.unpack_from("<Q", state, len(state) - 12)
+    state = (state[:16] + struct.pack("<Q", (first + count) % 2**64) +
+             state[24:-20])
+    return state + struct.pack("<Q", check_word(state))
 
 
 def _served(code):
@@ -293,9 +310,7 @@ class Mix(_Iterator):
     only. Iterating yields batches as Sampler does; indices are those of the
     concatenated datasets.
 
-    The arguments are those of RoundRobinBatchSampler. A state is the library's
-    state, then the epoch at which the library's count of epochs is 0, then a
-    checksum."""
+    The arguments are those of RoundRobinBatchSampler."""
 
     _step, _num_steps, _seek = (
         c.mix_turn, c.mix_num_turns, c.mix_seek)
@@ -316,7 +331,7 @@ class Mix(_Iterator):
                    whole("epoch", epoch, 0, 2**64))
 
     def _make(self, descs, weights, stop, epoch):
-        self._made, self._first_epoch = (descs, weights, stop, epoch), epoch
+        self._made = descs, weights, stop, epoch
         self._descs, self._stop, self._most = descs, stop, _most(descs)
         self._sources = memory(SOURCE_BYTES * len(descs))
         self._memory = memory(MIX_BYTES)
@@ -325,6 +340,7 @@ class Mix(_Iterator):
             desc.epoch = (desc.epoch + epoch) % 2**64
             check(c.source_init(self._sources, i, weight, desc))
         check(c.mix_init(self._memory, self._sources, len(descs), stop))
+        c.mix_number(self._memory, epoch)
 
     def __next__(self):
         out, counts = self._turns(1)
@@ -340,9 +356,7 @@ class Mix(_Iterator):
         turns = c.turns(self._memory, most, address(out), address(counts))
         return out, counts[:turns]
 
-    @property
-    def epoch(self):
-        return (self._first_epoch + c.mix_epoch(self._memory)) % 2**64
+    epoch = property(lambda self: c.mix_epoch(self._memory))
 
     def begin(self, epoch):
         """Starts all datasets in the order of this epoch."""
@@ -386,17 +400,14 @@ class Mix(_Iterator):
 
     def save(self):
         size = c.mix_state_bytes(self._memory)
-        state = ctypes.create_string_buffer(size + 8)
+        state = ctypes.create_string_buffer(size)
         check(c.mix_save(self._memory, state, size))
-        struct.pack_into("<Q", state, size, self._first_epoch)
-        return state.raw + crc(state.raw)
+        return state.raw
 
     def load(self, state):
-        state = as_bytes(state)
-        first_epoch, mix = first_epoch_of(state), state[:-12]
-        check(c.mix_load(self._memory, mix, len(mix)))
+        state = library_state(state)
+        check(c.mix_load(self._memory, state, len(state)))
         # Loading took the state's weights; this mix's own count from here on.
         weights = self._made[1]
         check(c.mix_weigh(
             self._memory, (ctypes.c_uint32 * len(weights))(*weights)))
-        self._first_epoch = first_epoch
