@@ -288,19 +288,13 @@ static bool read_section(struct reader *r, const char *path)
 }
 
 /* Reads a scalar to a field, or to an item of a list. */
-static bool read_scalar(struct reader *r, uint32_t number, const char *path,
-                        uint64_t item)
+static bool read_scalar(struct reader *r, const struct config_key *key,
+                        const char *path, void *field)
 {
-    const struct config_key *key = &config_table[number];
-    void *field = (char *)r->config + key->offset;
     const char *text = (const char *)r->event.data.scalar.value;
     const bool plain =
         r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 
-    if (key->kind == IS_texts)
-        field = ((config_texts *)field)->items[item];
-    if (key->kind == IS_reals)
-        field = &((config_reals *)field)->items[item];
     if (r->event.type != YAML_SCALAR_EVENT)
         return FAIL(path, "must be %s", key->allowed);
     return take_scalar(key, text, plain, field) ||
@@ -308,24 +302,24 @@ static bool read_scalar(struct reader *r, uint32_t number, const char *path,
                 plain ? "" : "the text ", text);
 }
 
-static bool read_list(struct reader *r, uint32_t key, const char *path)
+static bool read_list(struct reader *r, const struct config_key *key,
+                      const char *path, uint64_t *list)
 {
-    const struct config_key *row = &config_table[key];
-    uint64_t *count = (void *)((char *)r->config + row->offset), i;
+    uint64_t i;
 
     if (r->event.type != YAML_SEQUENCE_START_EVENT)
         return FAIL(path, "must be a list, such as [a, b]");
     /* Clear the items of a longer list, as the whole struct is sent. */
-    memset(count, 0, row->size);
+    memset(list, 0, key->size);
     for (i = 0;; i++) { /* ends: consumes text */
         if (!next_event(r, path))
             return false;
-        *count = i;
+        *list = i;
         if (r->event.type == YAML_SEQUENCE_END_EVENT)
             return true;
         if (i == CONFIG_FILES)
             return FAIL(path, "must have at most %d items", CONFIG_FILES);
-        if (!read_scalar(r, key, path, i))
+        if (!read_scalar(r, key, path, (char *)list + CONFIG_ITEM(key, i)))
             return false;
     }
 }
@@ -333,20 +327,23 @@ static bool read_list(struct reader *r, uint32_t key, const char *path)
 /* Reads what a path has: a section or the value of a key. */
 static bool read_value(struct reader *r, const char *path)
 {
-    const uint32_t key = key_of(r, path);
+    const uint32_t number = key_of(r, path);
+    const struct config_key *key = &config_table[number];
+    void *field;
 
     if (r->event.type == YAML_MAPPING_START_EVENT ||
-        (key == CONFIG_KEYS && r->event.type == YAML_SEQUENCE_START_EVENT))
+        (number == CONFIG_KEYS && r->event.type == YAML_SEQUENCE_START_EVENT))
         return read_section(r, path);
-    if (key == CONFIG_KEYS)
+    if (number == CONFIG_KEYS)
         return FAIL(path, UNKNOWN);
-    if (r->given[key])
+    if (r->given[number])
         return FAIL(path, "duplicate key, first given in line %d",
-                    abs(r->config->lines[key]));
-    r->given[key] = true;
-    r->config->lines[key] = line_of(r);
-    return config_table[key].kind < IS_reals ? read_scalar(r, key, path, 0)
-                                             : read_list(r, key, path);
+                    abs(r->config->lines[number]));
+    r->given[number] = true;
+    r->config->lines[number] = line_of(r);
+    field = (char *)r->config + key->offset;
+    return key->kind < IS_reals ? read_scalar(r, key, path, field)
+                                : read_list(r, key, path, field);
 }
 
 /* ---- Texts ---- */

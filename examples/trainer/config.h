@@ -33,8 +33,7 @@ enum {
     CONFIG_STEPS, CONFIG_COMPOSITE
 };
 
-/* The kinds of fields. In lists, whole numbers and words' numbers are doubles,
-   too, which hold them exactly. */
+/* The kinds of fields. In lists, whole numbers are doubles, too. */
 typedef int64_t config_whole; /* or the index of a word, as of False or True */
 typedef double config_real;
 typedef char config_text[CONFIG_STRING];
@@ -135,6 +134,10 @@ struct config_key {
 };
 
 extern const struct config_key config_table[CONFIG_KEYS];
+
+/* Where in a list, which begins with its count, an item is. */
+#define CONFIG_ITEM(key, i) \
+    (sizeof(uint64_t) + (i) * ((key)->size - sizeof(uint64_t)) / CONFIG_FILES)
 
 /* The number of the key of this path, or CONFIG_KEYS. */
 uint32_t config_key_number(const char *path);

@@ -164,17 +164,17 @@ static bool check_curve(struct trainer_config *c, uint32_t part)
    leave. */
 static bool is_composed(const struct trainer_config *c)
 {
-    uint64_t given = 0, part;
-    double sum = 0, last = 0;
+    const uint64_t count = c->lengths.count;
+    const double *lengths = c->lengths.items; /* 0 where there is none */
+    uint64_t given = 0, i;
+    double sum = 0;
 
-    for (part = 1; part <= CONFIG_SCHEDULES; part++)
-        given += c->lines[CONFIG_curve0 + part * CURVE_KEYS] != 0;
-    for (part = 0; part < c->lengths.count; part++) {
-        last = c->lengths.items[part];
-        sum += last;
+    for (i = 0; i < CONFIG_SCHEDULES; i++) {
+        given += c->lines[CONFIG_curve1 + i * CURVE_KEYS] != 0;
+        sum += lengths[i];
     }
-    return given == c->lengths.count && fabs(sum - 1) <= 0.001 &&
-           sum - last < 1;
+    return given == count && fabs(sum - 1) <= 0.001 &&
+           sum - lengths[count - 1] < 1;
 }
 
 static bool check_keys(struct trainer_config *c, int64_t processes)

@@ -4,7 +4,7 @@
 
        KEY(kind, field, path, allowed, same, meaning, default)
 
-   kind: of the field, config_bool, ... allowed: words, then perhaps a range,
+   kind: of the field, config_whole, ... allowed: words, then perhaps a range,
    whose parentheses exclude; of the number, of each item of a list, or of the
    bytes of a text. same: when it must be the same as in a checkpoint, as in
    enum config_same. Paths and ranges begin with macros of config.c. Keys

@@ -31,36 +31,33 @@ static void print_text(const char *text, FILE *to)
     fputc('"', to);
 }
 
+static void print_item(const struct config_key *key, const void *item, FILE *to)
+{
+    if (key->kind == IS_text || key->kind == IS_texts)
+        print_text(item, to);
+    else
+        print_number(key, key->kind == IS_whole ? (double)*(const int64_t *)item
+                                                : *(const double *)item, to);
+}
+
 void config_print_key(const struct trainer_config *config, uint32_t number,
                       FILE *to)
 {
     const struct config_key *key = &config_table[number];
-    const void *field = (const char *)config + key->offset;
-    const config_reals *reals = field;
-    const config_texts *texts = field;
-    uint64_t i;
+    const char *field = (const char *)config + key->offset;
+    uint64_t count, i;
 
-    switch (key->kind) {
-    case IS_whole:
-        print_number(key, (double)*(const int64_t *)field, to);
+    if (key->kind < IS_reals) {
+        print_item(key, field, to);
         return;
-    case IS_real:
-        print_number(key, *(const double *)field, to);
-        return;
-    case IS_text:
-        print_text(field, to);
-        return;
-    default: /* both kinds of lists begin with the count */
-        fputc('[', to);
-        for (i = 0; i < reals->count; i++) {
-            fputs(i > 0 ? ", " : "", to);
-            if (key->kind == IS_reals)
-                print_number(key, reals->items[i], to);
-            else
-                print_text(texts->items[i], to);
-        }
-        fputc(']', to);
     }
+    fputc('[', to);
+    memcpy(&count, field, sizeof count);
+    for (i = 0; i < count; i++) {
+        fputs(i > 0 ? ", " : "", to);
+        print_item(key, field + CONFIG_ITEM(key, i), to);
+    }
+    fputc(']', to);
 }
 
 void config_print(const struct trainer_config *config, FILE *to)

@@ -1,7 +1,6 @@
-/* log.c - see log.h. */
+/* log.c - see checkpoint.h. */
 #define _XOPEN_SOURCE 700 /* fcntl, SIGXFSZ */
 
-#include "log.h"
 #include "agree.h"
 #include "checkpoint.h"
 
@@ -133,10 +132,8 @@ const char *log_flush(run *r)
 
     if (!r->log)
         return "";
-    if (r->log_errno == 0 && (ferror(r->log) || fsync(fileno(r->log)) != 0))
-        r->log_errno = errno;
     errno = r->log_errno;
-    if (errno != 0)
+    if (errno != 0 || fsync(fileno(r->log)) != 0)
         return cannot("write", r->log_path);
     /* Another file of this name falls behind with the next line. */
     if (stat(r->log_path, &there) != 0 ||

@@ -1,4 +1,6 @@
 /* look.c - looks at a checkpoint without training: see checkpoint.h. */
+#define _XOPEN_SOURCE 700 /* drand48 */
+
 #include "agree.h"
 #include "checkpoint.h"
 #include "memory.h"
@@ -27,10 +29,10 @@ static void print_tensors(const model *m)
 
 /* The byte that follows `used` bytes, drawn with its probability. */
 static unsigned char next_byte(model *m, const unsigned char *bytes,
-                               size_t used, uint64_t draw)
+                               size_t used)
 {
     const real *row = m->logits + (used - 1) * MODEL_BYTES;
-    double left = ldexp((double)(draw >> 11), -53);
+    double left = drand48();
     int byte;
 
     /* Leaves probability - 1 of the right byte, which is 0 here, in logits. */
@@ -48,8 +50,6 @@ static void write_text(model *m, const char *words)
 {
     const size_t most = m->shape.context;
     unsigned char *bytes = memory_borrow(most + 1, 1);
-    statesampler_desc desc = {.num_samples = 1};
-    statesampler random;
     size_t used = strlen(words), i;
 
     used = used < most ? used : most;
@@ -57,12 +57,10 @@ static void write_text(model *m, const char *words)
     if (used == 0)
         bytes[used++] = '\n';
     printf("%s", words);
-    statesampler_init(&random, &desc);
     for (i = 0; i < WRITTEN; i++) {
         if (used == most)
             memmove(bytes, bytes + 1, --used);
-        bytes[used] = next_byte(m, bytes, used,
-                                statesampler_sample_seed(&random, 0, i));
+        bytes[used] = next_byte(m, bytes, used);
         putchar(bytes[used++]);
     }
     putchar('\n');

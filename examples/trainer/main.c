@@ -12,7 +12,6 @@
 
 #include "agree.h"
 #include "checkpoint.h"
-#include "log.h"
 #include "memory.h"
 #include "run.h"
 

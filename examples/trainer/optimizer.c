@@ -213,13 +213,6 @@ void scaler_init(scaler *s, int half, double fixed)
     s->unskipped = 0;
 }
 
-int scaler_can_be(const scaler *s, double scale, int64_t unskipped)
-{
-    if (!s->dynamic)
-        return scale == s->scale && unskipped == 0;
-    return scale > 0 && scale <= MOST && unskipped >= 0 && unskipped < GROWS;
-}
-
 int scaler_skips(scaler *s, int overflowed)
 {
     if (!s->dynamic)

@@ -42,9 +42,6 @@ typedef struct scaler {
 /* fixed: 0 for a dynamic scale. Without O1 the scale is always 1. */
 void scaler_init(scaler *s, int half, double fixed);
 
-/* Whether these values are possible for this scaler. */
-int scaler_can_be(const scaler *s, double scale, int64_t unskipped);
-
 /* Call it after each step. Returns whether to skip the update. */
 int scaler_skips(scaler *s, int overflowed);
 

@@ -12,7 +12,6 @@
 #undef model_init
 
 #include "../../examples/trainer/checkpoint.h"
-#include "../../examples/trainer/log.h"
 
 #include <ftw.h>
 #include <inttypes.h>
@@ -593,14 +592,6 @@ static void check_sentence(const char *words)
     CHECK(i > 8 && i < 1199);
 }
 
-/* A run that can go on. */
-static void check_run(const run *r)
-{
-    CHECK(r->scaler.scale > 0 && r->scaler.scale <= 16777216);
-    CHECK(r->scaler.unskipped >= 0 && r->scaler.unskipped < 2000);
-    CHECK(r->skipped <= r->step);
-}
-
 /* The same arrays and hashes. What is behind a hash in its page is nobody's: an
    attack may have changed it. */
 static int are_same_arrays(const bytes *a, const bytes *b)
@@ -623,11 +614,10 @@ static void check_taken(const saved *taken, int others)
     static saved again;
     const struct process *p = &processes[world][0];
     char name[64];
-    int i;
 
+    if (p->now.step > 999999999999) /* no run comes so far */
+        return;
     snprintf(name, sizeof name, "step-%012" PRIu64, p->now.step);
-    for (i = 0; i < world; i++)
-        check_run(&processes[world][i].now);
     clear_runs();
     mpi_run(world, save, NULL);
     read_saved(&again, name);

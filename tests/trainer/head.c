@@ -1,9 +1,8 @@
 /* head.c - a checkpoint's head:
-       head NAME VALUE <CHECKPOINT    the checkpoint with another number, as a
-                                      release that writes it so would have left
-                                      it: the head's hash is right
-       head config <CHECKPOINT        its configuration
-       head others <CHECKPOINT        all but its configuration */
+       head size N <CHECKPOINT    the checkpoint, which says that its
+                                  configuration has N bytes; the hash is right
+       head config <CHECKPOINT    its configuration
+       head others <CHECKPOINT    all but its configuration */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,7 @@ int main(int argc, char **argv)
     const size_t config = sizeof all.h + all.h.feed_bytes;
     const size_t end = config + all.h.config_bytes;
     const size_t tensors = (end + 8 + 4095) / 4096 * 4096;
-    const struct {
-        const char *name;
-        uint64_t *number;
-    } numbers[] = {{"skipped", &all.h.skipped},
-                   {"config_bytes", &all.h.config_bytes}};
     uint64_t hash;
-    size_t i;
 
     if (strcmp(argv[1], "config") == 0)
         return fwrite(all.bytes + config, 1, end - config, stdout) == 0;
@@ -35,9 +28,9 @@ int main(int argc, char **argv)
         fwrite(all.bytes, 1, config, stdout);
         return fwrite(all.bytes + tensors, 1, size - tensors, stdout) == 0;
     }
-    for (i = 0; argc == 3 && i < sizeof numbers / sizeof *numbers; i++)
-        if (strcmp(argv[1], numbers[i].name) == 0)
-            *numbers[i].number = strtoull(argv[2], NULL, 10);
+    if (argc != 3)
+        return 2;
+    all.h.config_bytes = strtoull(argv[2], NULL, 10);
     hash = text_hash(TEXT_HASH ^ all.h.step, all.bytes, end);
     memcpy(all.bytes + end, &hash, sizeof hash);
     return fwrite(all.bytes, 1, size, stdout) != size;
