@@ -1,6 +1,7 @@
 /* test_threads.c - may any number of threads ask one const sampler, mix or
    permutation at once, and save and load one file? Asked of the results here,
-   and of every access to memory by `make sanitize`. */
+   and of every access to memory by `make sanitize`. And how much stack do the
+   calls of the hosted part take? */
 #if defined(__unix__) /* Apple's threads have no barrier */
 #define _XOPEN_SOURCE 700
 #define STATESAMPLER_HOSTED
@@ -142,6 +143,68 @@ static void *save_in_thread(void *wrong)
     return NULL;
 }
 
+/* ---- the stack ---- */
+
+static void *do_nothing(void *unused)
+{
+    return unused;
+}
+
+static void *save_once(void *unused)
+{
+    CHECK(statesampler_save_file(shared.path, "six", 3) == STATESAMPLER_OK);
+    return unused;
+}
+
+static void *load_once(void *unused)
+{
+    char back[3];
+    CHECK(statesampler_load_file(shared.path, back, 3, NULL) ==
+          STATESAMPLER_OK);
+    return unused;
+}
+
+static void *read_environment(void *unused)
+{
+    statesampler_desc desc;
+    (void)statesampler_from_env(&desc, NULL);
+    return unused;
+}
+
+/* How much of its stack, which grows down, a thread has written to. */
+static size_t stack_of(void *(*call)(void *))
+{
+    static unsigned char stack[1 << 17];
+    pthread_attr_t how;
+    pthread_t thread;
+    size_t unused = 0;
+    memset(stack, 0xa5, sizeof stack);
+    CHECK(pthread_attr_init(&how) == 0);
+    CHECK(pthread_attr_setstack(&how, stack, sizeof stack) == 0);
+    CHECK(pthread_create(&thread, &how, call, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(pthread_attr_destroy(&how) == 0);
+    while (stack[unused] == 0xa5)
+        unused++;
+    return sizeof stack - unused;
+}
+
+/* 10 KiB with what the C library takes. Sanitizers and emulators, which are
+   asked less, take more. */
+static void check_stack(void)
+{
+    static void *(*const calls[])(void *) = {save_once, load_once,
+                                             read_environment};
+    size_t none = stack_of(do_nothing), k;
+    for (k = 0; k < sizeof calls / sizeof calls[0]; k++) {
+        size_t bytes = stack_of(calls[k]) - none;
+        if (bytes > 10240)
+            printf("call %u takes %u bytes of stack\n", (unsigned)k,
+                   (unsigned)bytes);
+        CHECK(bytes <= 10240);
+    }
+}
+
 static void begin_shared(int reduced)
 {
     static const statesampler_desc descs[SAMPLERS] = {
@@ -182,8 +245,8 @@ int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
     uint64_t hashes[THREADS] = {0, 0, 0, 0}, alone;
-    int wrong[THREADS], i;
-    begin_shared(check_reduced(argc, argv));
+    int wrong[THREADS], i, reduced = check_reduced(argc, argv);
+    begin_shared(reduced);
     alone = ask_all();
     CHECK(pthread_barrier_init(&begin, NULL, THREADS) == 0);
     for (i = 0; i < THREADS; i++)
@@ -203,6 +266,8 @@ int main(int argc, char **argv)
         CHECK(pthread_join(threads[i], NULL) == 0);
         CHECK(wrong[i] == 0);
     }
+    if (!reduced)
+        check_stack();
     CHECK(remove(shared.path) == 0);
     return check_done("test_threads");
 }

@@ -12,8 +12,8 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 # build; files: of those of files; sum: no test; apart: by questions of its own;
 # long: nothing but by make sanitize); what else it needs (the tool that runs it
 # where this computer cannot, under=TOOL, cpu=FEATURE, or `runtime`: a library
-# without which an empty program does not link); the compiler. The checksum of every part is asked in all that
-# are not long and not small.
+# without which an empty program does not link); the compiler. The checksum of
+# every part is asked in all that are not long and not small.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
