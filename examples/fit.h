@@ -37,6 +37,7 @@ static inline void fit_init(fit *f, uint32_t most, uint32_t size,
                             uint64_t *words, uint32_t *numbers)
 {
     f->size = size;
+    f->first = 0; /* for who searches without fit_bins */
     f->lengths = numbers;
     f->order = f->lengths + most;
     f->below = f->order + most;
