@@ -21,7 +21,7 @@ static statesampler_desc describe(uint32_t source)
     return d;
 }
 
-/* --- Seeds ------------------------------------------------------------------ */
+/* --- Seeds ---------------------------------------------------------------- */
 
 typedef struct seeds {
     statesampler s;
@@ -36,7 +36,7 @@ static void seeds_run(void *data)
         all->sum ^= statesampler_sample_seed(&all->s, 0, i);
 }
 
-/* --- Shapes ----------------------------------------------------------------- */
+/* --- Shapes --------------------------------------------------------------- */
 
 typedef struct shapes {
     statesampler s;
@@ -69,7 +69,7 @@ static void reshape_run(void *data)
         must(statesampler_reshape(&all->s, 1, 2 + i % 7, 32) == 0, "reshape");
 }
 
-/* --- A blend: every batch mixes all sources --------------------------------- */
+/* --- A blend: every batch mixes all sources ------------------------------- */
 
 typedef struct blend {
     statesampler_source sources[SOURCES];

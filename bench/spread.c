@@ -98,7 +98,8 @@ static void measure(const char *figure, const char *against, const listing *l,
     d.world_size = RANKS;
     d.batch_size = BATCH;
     for (i = 0; i < 2; i++) {
-        d.order = i ? STATESAMPLER_ORDER_SEQUENTIAL : STATESAMPLER_ORDER_SHUFFLE;
+        d.order =
+            i ? STATESAMPLER_ORDER_SEQUENTIAL : STATESAMPLER_ORDER_SHUFFLE;
         must(statesampler_init(&p[i].sampler, &d) == 0, "init");
         p[i].out = out;
         p[i].is_spread = i;

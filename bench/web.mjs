@@ -7,9 +7,9 @@
    the same array. fill is Perm.fill of all these indices, at most a million, in
    one call. The three take turns, 41 times; printed is the median, in
    nanoseconds of processor time per index. `made` is the time to make the
-   table, which each epoch needs before its first batch. Two bars: a page without
-   a bundler downloads at most 18 KiB gzipped, and at 10^8 fill takes at most
-   twice as long as reading the table (the median of the ratios).
+   table, which each epoch needs before its first batch. Two bars: a page
+   without a bundler downloads at most 18 KiB gzipped, and at 10^8 fill takes at
+   most twice as long as reading the table (the median of the ratios).
 
    Then the page in headless Chromium, with a run of a million samples: frames
    per second, the processor time per frame of the page's thread, and both this

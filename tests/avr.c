@@ -1,6 +1,6 @@
 /* avr.c - a small program for an ATmega328P, the processor of an Arduino Uno: a
    shuffle that is saved and loaded. With SAY_ERRORS it sends the error's
-   sentence, too. tests/sizes.sh compiles it and says how much flash it needs. */
+   sentence, too. tests/sizes.sh compiles it and says how much flash that is. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -457,8 +457,8 @@ grow() {
     done
 }
 
-# blend_killed RANKS BATCH: continues from the file state until it is killed. Its
-# output does not fit a pipe, so that it cannot finish before.
+# blend_killed RANKS BATCH: continues from the file state until it is killed.
+# Its output does not fit a pipe, so that it cannot finish before.
 blend_killed() {
     "$bin/blend" state $1 $2 >pipe 2>err &
     pid=$!
@@ -585,8 +585,9 @@ recipe_ranks() {
     finds '^recipe_ranks: .*rank' err
 }
 
-# is_killed STEPS PROGRAM ARGUMENT...: kills the program in its step number STEPS,
-# in which it waits for a byte that does not come. Adds its output to `lines`.
+# is_killed STEPS PROGRAM ARGUMENT...: kills the program in its step number
+# STEPS, in which it waits for a byte that does not come. Adds its output to
+# `lines`.
 is_killed() {
     steps=$1
     program=$bin/$2
@@ -759,8 +760,8 @@ buckets() {
     }
 }
 
-# While the batch size stays, a step is ranks * batch positions: without the dead
-# rank in the repeated step, with it in the committed one.
+# While the batch size stays, a step is ranks * batch positions: without the
+# dead rank in the repeated step, with it in the committed one.
 ramp() {
     status 0 ramp
     equal "$(grep -c 'a rank dies' out)" 2

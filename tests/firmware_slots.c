@@ -36,11 +36,11 @@ void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
     static uint32_t drawn = 1;
     size_t i;
     if (slot != worn) {
-        for (i = 0; i < size && behind != KEPT; i++)
-            flash[slot][i] = behind == ERASED
-                                 ? 0xff
-                                 : (unsigned char)((drawn = drawn * 0x915f77f5u +
-                                                            1) >> 24);
+        for (i = 0; i < size && behind != KEPT; i++) {
+            drawn = drawn * 0x915f77f5u + 1;
+            flash[slot][i] =
+                behind == ERASED ? 0xff : (unsigned char)(drawn >> 24);
+        }
         memcpy(flash[slot], bytes, count);
     }
     until_cut -= count;
@@ -125,7 +125,8 @@ static void ask_sentences(void)
     memset(flash[in], 7, sizeof flash[in]);
     CHECK(boot() == newest - 1);
     slots_look();
-    CHECK(strstr(said, ": from another firmware\n") && !strstr(said, "damaged"));
+    CHECK(strstr(said, ": from another firmware\n"));
+    CHECK(!strstr(said, "damaged"));
     CHECK(save(newest) && boot() == newest && slots_in == in);
 }
 

@@ -1125,8 +1125,8 @@ int main(int argc, char **argv)
     if (argc == 3)
         first = number_of(argv[2]);
     if (count == 0 || first == 0) {
-        printf("judge: PROGRAMS and FIRST are whole numbers above 0, of at most "
-               "18 digits\n");
+        printf("judge: PROGRAMS and FIRST are whole numbers above 0, of at "
+               "most 18 digits\n");
         return 2;
     }
     signal(SIGSEGV, stopped);

@@ -306,7 +306,7 @@ static void damaged(void)
     CHECK(ledger_done(&l, 21) == STATESAMPLER_OK && l.frontier == 100);
 }
 
-/* The check word is that of a sampler's state, whose bytes are little-endian. */
+/* The check word is a sampler's state's, whose bytes are little-endian. */
 static void check_word(void)
 {
     const uint64_t one = 1;

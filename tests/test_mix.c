@@ -984,8 +984,9 @@ static void test_idle(void)
     CHECK(start(&p) == STATESAMPLER_OK);
 }
 
-/* A state at a tick that no run comes to, from where what is left in another
-   shape is past all numbers: the sequence begins anew, and any turn is found. */
+/* A state at a tick that no run comes to, from which what is left in another
+   shape is past all numbers: the sequence begins anew, and all turns are
+   found. */
 static void test_far_tick(void)
 {
     static party p;

@@ -51,7 +51,7 @@ static statesampler_desc random_desc(uint32_t world_size, uint32_t rank,
     return d;
 }
 
-/* --- Samplers -------------------------------------------------------------- */
+/* --- Samplers ------------------------------------------------------------- */
 
 /* The next step of both, or the end of the epoch of both. */
 static void check_step(statesampler *a, statesampler *b)
@@ -255,7 +255,7 @@ static void test_resize_carry(unsigned long chains)
     }
 }
 
-/* --- Mixes ------------------------------------------------------------------ */
+/* --- Mixes ---------------------------------------------------------------- */
 
 typedef struct party {
     uint32_t count, stop, weight[SOURCES];

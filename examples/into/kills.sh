@@ -7,9 +7,9 @@
 # COMMAND ARGUMENT... FILE SHAPE must train to the end, saving to FILE, and go
 # on from FILE if it is there. Each run gets the next of the SHAPEs. A killed
 # run ends by SIGKILL, some 1/KILLS of the time that a whole run takes after it
-# has first saved. SKIP=BYTES leaves the beginning of FILE out of the comparison:
-# a sampler's state tells the shapes. FILE.whole and FILE.whole.log are what the
-# whole run leaves and prints; FILE.log is what all others print.
+# has first saved. SKIP=BYTES leaves the beginning of FILE out of the
+# comparison: a sampler's state tells the shapes. FILE.whole and FILE.whole.log
+# are what the whole run leaves and prints; FILE.log is what all others print.
 set -u
 
 [ $# -ge 4 ] && [ "$1" -gt 0 ] 2>/dev/null || {

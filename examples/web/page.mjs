@@ -194,8 +194,8 @@ function sample_slider(id, low, high, changed, above) {
 /* A cell for each sample, painted by its kind, a number; 0 at first. If there
    are more samples than pixels, each pixel stands for one of them, and the
    pixels are as large as on an ordinary screen, since finer ones look the same
-   and take longer. make_tiles returns the pixels of each kind's cell, of a width
-   and a height. */
+   and take longer. make_tiles returns the pixels of each kind's cell, of a
+   width and a height. */
 function make_grid(id, make_tiles) {
     let n = 0, kinds, view, cell, tall, columns, image, pixels, tiles;
 

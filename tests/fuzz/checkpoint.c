@@ -1,7 +1,7 @@
 /* checkpoint.c - the trainer's checkpoints: honest ones of a small run, one of
    which, or the log, has other numbers or bytes, most often with the right
-   hashes. Loaded by 1 to 3 processes, which mpi/ has as threads. Refused in a sentence,
-   or saved again with the same weights. */
+   hashes. Loaded by 1 to 3 processes, which mpi/ has as threads. Refused in a
+   sentence, or saved again with the same weights. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
 
 /* Two things have this name: a sampler's model, and what is trained. */
@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 enum { WORLDS = 3, SAVED = 2, PATH = 256, PAGE = 4096 };
-enum { ARRAYS = 3 * 17 /* weights and two states of each tensor, a page each */ };
+/* Weights and two states of each tensor, a page each. */
+enum { ARRAYS = 3 * 17 };
 
 static char root[64], dir[80];
 static FILE *run_log;

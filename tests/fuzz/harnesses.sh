@@ -2,9 +2,9 @@
 # and `make test` replays the corpus of each.
 
 # A name, of which tests/fuzz/NAME.c is the harness and tests/fuzz/corpus/NAME
-# the corpus; what it needs (-, stb_ds.h, libyaml, or openblas with libyaml); the
-# longest input that is worth trying; how many make test makes up; and what is
-# compiled with it.
+# the corpus; what it needs (-, stb_ds.h, libyaml, or openblas with libyaml);
+# the longest input that is worth trying; how many make test makes up; and what
+# is compiled with it.
 harnesses() {
     trainer=$(echo $(ls examples/trainer/*.c |
         grep -Ev '/(main|sampler)\.c$'))

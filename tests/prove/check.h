@@ -59,8 +59,8 @@ static inline int ssmp_run_check_carry(const ssmp_run *run);
 */
 static inline int ssmp_run_check_desc(const ssmp_run *run);
 
-/* Where load's sampler may be: its base at position c in range; the present p in
-   the base's epoch where a step of g positions begins, or at its end; with
+/* Where load's sampler may be: its base at position c in range; the present p
+   in the base's epoch where a step of g positions begins, or at its end; with
    CARRY, in the 2^62 positions from the base on, some epochs later. */
 /*@ logic integer Epochs(integer now, integer base) =
       now >= base ? now - base : now - base + 18446744073709551616;

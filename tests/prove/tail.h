@@ -86,8 +86,8 @@ static inline void ssmp_segment_close(ssmp_segment *segment,
                                       const ssmp_run *run,
                                       const ssmp_shape *shape);
 
-/* As many steps as hold all positions, and not one more; no rank is in it. So it
-   has step t - 1 exactly if that begins before the end, or with CARRY, if t
+/* As many steps as hold all positions, and not one more; no rank is in it. So
+   it has step t - 1 exactly if that begins before the end, or with CARRY, if t
    steps are at most 2^62 positions. */
 /*@ requires \valid_read(segment) && global_batch != 0 && Bounded(segment);
     assigns \nothing;

@@ -36,8 +36,8 @@ drawn_inputs() {
 }
 
 # What whoever opens a page fetches: the module, and one of the two. Bundlers
-# leave out the classes that a page does not use; the bar of 16 KiB is for a page
-# that uses what samplers need, and the other one for all classes.
+# leave out the classes that a page does not use; the bar of 16 KiB is for a
+# page that uses what samplers need, and the other one for all classes.
 web_sizes() {
     (cd "$root" && quietly_web)
     cp "$root"/build/web/statesampler*.*m* .

@@ -1,5 +1,5 @@
-# style.sh - the header stays one that a person can read, and the lists of faults
-# follow it.
+# style.sh - the header stays one that a person can read, and the lists of
+# faults follow it.
 
 # The rows of tests/complexity.sh, each an answer.
 limits_hold() {
