@@ -54,16 +54,15 @@ static int read_config(struct trainer_config *c, int world, int count,
     *c = config_defaults;
     for (i = 0; i < count && good; i++) {
         const char *argument = arguments[i];
-        const int option = argument[0] == '-';
-        const int key = argument[strcspn(argument, "=/")] == '=';
 
-        if (option || (!key && i > 0)) {
-            fprintf(stderr, "%s: %s\n", argument, option
-                        ? "unknown option; see --help"
-                        : "at most one file is allowed, before all keys");
-            return 0;
-        }
-        good = key ? config_override(c, argument) : config_read(c, argument);
+        if (argument[0] == '-')
+            good = config_fail(c, -1, argument, "unknown option; see --help");
+        else if (argument[strcspn(argument, "=/")] == '=')
+            good = config_override(c, argument);
+        else
+            good = i == 0 ? config_read(c, argument)
+                          : config_fail(c, -1, argument, "at most one file is "
+                                        "allowed, before all keys");
     }
     good = good && config_check(c, world);
     if (!good)
@@ -77,7 +76,6 @@ static void configure(run *r, int argc, char **argv)
 {
     const int alone = !getenv("OMPI_COMM_WORLD_RANK") && !getenv("PMI_RANK") &&
                       !getenv("PMIX_RANK");
-    int good = 1;
 
     if (alone && !read_config(&r->config, 1, argc - 1, argv + 1))
         exit(2);
@@ -85,10 +83,9 @@ static void configure(run *r, int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->world);
     if (!alone && r->rank == 0)
-        good = read_config(&r->config, r->world, argc - 1, argv + 1);
-    MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        read_config(&r->config, r->world, argc - 1, argv + 1);
     MPI_Bcast(&r->config, sizeof r->config, MPI_BYTE, 0, MPI_COMM_WORLD);
-    if (good)
+    if (r->config.error[0] == 0)
         return;
     MPI_Finalize();
     exit(2);
@@ -171,8 +168,8 @@ static int is_due(const run *r, int ended)
            (ended && (epoch % epochs == 0 || is_done(r)));
 }
 
-/* Returns whether the run was stopped by a signal, and is saved. */
-static int train(run *r)
+/* Ends where all epochs are done, or where a signal stops it; then it saves. */
+static void train(run *r)
 {
     const uint64_t first = r->step;
     const double started = MPI_Wtime();
@@ -190,7 +187,6 @@ static int train(run *r)
         if (stopped || is_due(r, ended))
             agree(checkpoint_save(r));
     }
-    return !is_done(r);
 }
 
 static void stop(int number)
@@ -285,16 +281,15 @@ int main(int argc, char **argv)
     resume(&r);
     signal(SIGTERM, stop);
     signal(SIGUSR1, stop);
-    if (train(&r)) {
+    train(&r);
+    if (is_done(&r)) {
+        status = report(&r);
+    } else {
         if (r.rank == 0)
             printf("stopped by a signal after step %" PRIu64 ", saved\n",
                    r.step);
         status = end_print() ? 1 : 128 + SIGTERM;
-    } else {
-        status = report(&r);
     }
-    if (r.log)
-        fclose(r.log);
     MPI_Finalize();
     return status;
 }

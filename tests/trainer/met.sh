@@ -214,7 +214,7 @@ errors() {
     dir=$folder/errors.d
     says 2 9 'must be at least the number of processes'
     says 2 3 'OPTIMIZER.use_lark: not a key' OPTIMIZER.use_lark=True
-    says 2 2 '^--none: unknown option' --none
+    says 2 2 '^command line: --none: unknown option' --none
     says 2 2 'plain.yaml: at most one file is allowed' examples/trainer/plain.yaml
     "$trainer" --print-config SEED_VALUE=7 "$yaml" >"$folder/said" 2>&1 &&
         fail 'a file after a key is taken'
