@@ -59,8 +59,6 @@ class Recorded:
                 raise ValueError("--batch-size: a mix keeps those of its "
                                  "datasets")
             self.cursor = recall_mix(self.state, epoch, drop_last)
-            now, = struct.unpack_from("<Q", self.state, 16)
-            self.epoch = now if epoch is None else epoch
             if world_size is not None:
                 reshape_mix(self.cursor, world_size)
         elif self.groups:
@@ -69,18 +67,17 @@ class Recorded:
                 raise ValueError("--world-size: accelerate deals batches to "
                                  "any number of ranks")
             self.cursor = _groups.recall(self.state, epoch)
-            self.unit, self.drop_last = batch_size or 1, drop_last
-            self.epoch = self.cursor.epoch
         elif self.of_loader:
             self.cursor = recall_sampler(self.state, epoch, False, world_size)
-            self.unit, self.drop_last = batch_size or 1, drop_last
-            self.epoch = self.cursor.epoch
-            self._count_from_base()
         else:
             self.cursor = recall_sampler(self.state, epoch, drop_last,
                                          world_size, batch_size)
-            self.epoch = self.cursor.epoch
+        self.epoch = self.cursor.epoch
         self.world_size = self.cursor._shape.world_size
+        if self.of_loader:
+            self.unit, self.drop_last = batch_size or 1, drop_last
+            if not self.groups:
+                self._count_from_base()
 
     def _count_from_base(self):
         """Batches end where the number of ranks changed. That a state is

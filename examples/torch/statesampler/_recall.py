@@ -69,13 +69,15 @@ def recall_mix(state, epoch, drop_last):
     descs, weights, place = _describe(state)
     present = [desc.epoch for desc in descs]
 
-    def begin(epochs):
+    def begin(number, epochs):
         for desc, first in zip(descs, epochs):
             desc.epoch, desc.drop_last = first % 2**64, drop_last
-        return _new(MixCursor, list(map(Desc.from_buffer_copy, descs)),
-                    weights, place.stop, 0)
+        mix = _new(MixCursor, list(map(Desc.from_buffer_copy, descs)),
+                   weights, place.stop, 0)
+        c.mix_number(mix._memory, number)
+        return mix
 
-    loaded = begin(present)
+    loaded = begin(place.epoch, present)
     check(c.mix_load(loaded._memory, state, len(state)))
     if epoch not in (None, place.epoch):
         if STOPS[place.stop] == "never":
@@ -84,15 +86,15 @@ def recall_mix(state, epoch, drop_last):
         for _ in range(2):
             loaded.turn_over()
             starts.append(_epochs(loaded))
-        return begin(first + (epoch - place.epoch - 1) * (second - first)
-                     for first, second in zip(*starts))
+        return begin(epoch, (
+            first + (epoch - place.epoch - 1) * (second - first)
+            for first, second in zip(*starts)))
     try:
-        mix = begin(present)
+        mix = begin(place.epoch, present)
         mix.seek(place.turn)
-        mix = begin(2 * now - begun for now, begun in zip(present,
-                                                          _epochs(mix)))
+        mix = begin(place.epoch, (2 * now - begun for now, begun in
+                                  zip(present, _epochs(mix))))
         mix.seek(place.turn)
     except ValueError:      # There is no such turn in its present shape.
         return loaded
-    # All but the head with the number of the mix's epoch, and check words.
-    return mix if mix.save()[24:-8] == state[24:-8] else loaded
+    return mix if mix.save() == state else loaded
