@@ -326,7 +326,8 @@ static const char *match(saved *s)
         return wrong;
     if (s->take != WEIGHTS && s->head->texts != s->r->text.hash)
         return "its texts are not those of this run";
-    s->ends = config_differ(&config, &s->r->config, s->take);
+    s->ends = config_differ(&config, &s->r->config,
+                            (enum config_same)s->take);
     return s->ends ? complain("its %s", config.error) : "";
 }
 

@@ -1,10 +1,10 @@
 /* checkpoint.h - a run on disk. DIR/log.txt is written by process 0; all keep
-   its hash. The file DIR/step-000000000120 has a head, written by process 0, and
-   each tensor's weights and optimizer state, written by its owner. It gets this
-   name by one rename when all of it is on disk, so that a file of this name is
-   always complete, whichever processes were killed. A checkpoint is the same on
-   any number of processes, and any number can resume from it, with ZeRO or
-   without. */
+   its hash. The file DIR/step-000000000120 has a head, written by process 0,
+   and each tensor's weights and optimizer state, written by its owner. It gets
+   this name by one rename when all of it is on disk, so that a file of this
+   name is always complete, whichever processes were killed. A checkpoint is the
+   same on any number of processes, and any number can resume from it, with ZeRO
+   or without. */
 #ifndef TRAINER_CHECKPOINT_H
 #define TRAINER_CHECKPOINT_H
 

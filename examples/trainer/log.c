@@ -38,18 +38,13 @@ static const char *make_folders(const char *path)
 static const char log_begin[] = "a log of the trainer";
 
 /* Locks a file for the life of this process. After a restart by launch.sh,
-   processes of the killed mpirun may still hold it for some seconds. */
+   processes of the killed mpirun may hold it for some seconds more. */
 static int lock(int file)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int tries = getenv("TRAINER_AGAIN") ? 30 : 1;
+    const int waits = getenv("TRAINER_AGAIN") != NULL;
 
-    while (fcntl(file, F_SETLK, &whole) != 0) {
-        if ((errno != EAGAIN && errno != EACCES) || --tries == 0)
-            return 0;
-        sleep(1);
-    }
-    return 1;
+    return fcntl(file, waits ? F_SETLKW : F_SETLK, &whole) == 0;
 }
 
 const char *log_open(run *r)

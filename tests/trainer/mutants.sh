@@ -74,7 +74,7 @@ fault 'the texts are not compared' checkpoint.c foreign \
 fault 'keys of the sampler are not compared' config_keys.h foreign \
     's/USE_DEBUGGING_SAMPLER", BOOL, RUN/USE_DEBUGGING_SAMPLER", BOOL, FREE/'
 fault 'the number of machines must be the same' config_print.c foreign \
-    's/c->num_nodes = 1;//'
+    's/was.num_nodes = is.num_nodes = 1;//'
 fault 'two processes read all tensors of three' checkpoint.c parts \
     's/is->mine && !\*wrong/(is->mine || (move == read_part \&\& s->r->world == 2)) \&\& !*wrong/'
 fault 'reduce_buffer_size is not obeyed' reduce.c memory \
@@ -104,9 +104,9 @@ fault 'a bucket is left out' reduce.c ways \
 fault 'the log is not cut back' log.c elsewhere \
     's/(long)r->log_bytes, SEEK_SET/0, SEEK_SET/; s/ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0/0/'
 fault 'the folder is not locked' log.c locked \
-    's/fcntl(file, F_SETLK, &whole) != 0/0/'
+    's/return fcntl(file, waits/return 1 || fcntl(file, waits/'
 fault 'another start does not wait for the lock' log.c locked \
-    's/? 30 : 1/? 1 : 1/'
+    's/waits ? F_SETLKW/0 ? F_SETLKW/'
 fault 'the rate counts steps of an epoch twice' run.c twice \
     's/(&r->config, done, steps)/(\&r->config, r->step, steps)/'
 fault 'a log that is changed is saved' log.c changed \
