@@ -71,7 +71,7 @@ const char *checkpoint_config(const char *path, struct trainer_config *config);
 const char *checkpoint_flush(const char *folder);
 
 /* Prints the name, size and root mean square of every tensor; or, with words to
-   begin with, text that the model writes. Returns the exit status. */
-int look(const char *path, const char *words);
+   begin with, text that the model writes. */
+void look(const char *path, const char *words);
 
 #endif

@@ -30,7 +30,6 @@ static statesampler_desc describe(const feed *f, uint32_t file)
 const char *feed_init(feed *f, const text *t,
                       const struct trainer_config *config)
 {
-    const config_reals *weights = &config->weights;
     int code = STATESAMPLER_OK;
     uint32_t i;
 
@@ -40,14 +39,14 @@ const char *feed_init(feed *f, const text *t,
     f->num_sources = (uint32_t)config->data_paths.count;
     for (i = 0; i < f->num_sources && code == STATESAMPLER_OK; i++) {
         const statesampler_desc desc = describe(f, i);
+        statesampler *s = &f->sources[i].sampler;
 
-        f->sources[i].weight =
-            weights->count ? (uint32_t)weights->items[i] : 1;
-        code = statesampler_init(&f->sources[i].sampler, &desc);
-        if (code == STATESAMPLER_OK &&
-            statesampler_num_steps(&f->sources[i].sampler) == 0)
+        code = statesampler_init(s, &desc);
+        if (code == STATESAMPLER_OK && statesampler_num_steps(s) == 0)
             return complain("the text %s is too short for a single step",
                             t->files[i].path);
+        /* Where none are given, all are 0, which means 1. */
+        f->sources[i].weight = (uint32_t)config->weights.items[i];
     }
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_init(&f->mix, f->sources, f->num_sources,

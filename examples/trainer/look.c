@@ -67,7 +67,7 @@ static void write_text(model *m, const char *words)
     free(bytes);
 }
 
-int look(const char *path, const char *words)
+void look(const char *path, const char *words)
 {
     static run r;
 
@@ -81,5 +81,4 @@ int look(const char *path, const char *words)
     else
         print_tensors(&r.model);
     MPI_Finalize();
-    return 0;
 }

@@ -213,15 +213,13 @@ static void resume(run *r)
     if (r->rank == 0 && name[0])
         fprintf(stderr, "trainer: resuming from %s\n", name);
     if (r->rank == 0 && r->feed.again > 0)
-        fprintf(stderr,
-                "trainer: without the stateful sampler this epoch starts "
-                "over: %" PRIu64 " sequences are seen twice\n",
+        fprintf(stderr, "trainer: without the stateful sampler this epoch "
+                "starts over: %" PRIu64 " sequences are seen twice\n",
                 r->feed.again);
 }
 
-/* Prints the memory of each process and the digest, before MPI_Finalize, in
-   which a process may still die. Returns the exit status. */
-static int report(run *r)
+/* Prints the memory of each process and the digest. */
+static void report(run *r)
 {
     uint64_t *all =
         memory_take(MEMORY_WORK, (size_t)r->world, sizeof memory_taken);
@@ -243,53 +241,50 @@ static int report(run *r)
         printf("\nsteps %" PRIu64 ", skipped %" PRIu64 "\ndigest %016" PRIx64
                "\n", r->step, r->skipped, digest);
     }
-    return end_print();
 }
 
-/* What needs no processes: returns the exit status, or -1 to train. */
+/* Prints what needs no training. Returns whether it has. */
 static int print_only(run *r, int argc, char **argv)
 {
     const char *option = argc > 1 ? argv[1] : "";
 
-    if (strcmp(option, "--tensors") == 0 && argc == 3)
-        return look(argv[2], NULL) || end_print();
-    if (strcmp(option, "--write") == 0 && (argc == 3 || argc == 4))
-        return look(argv[2], argc == 4 ? argv[3] : "") || end_print();
-    if (strcmp(option, "--help") == 0) {
+    if (strcmp(option, "--tensors") == 0 && argc == 3) {
+        look(argv[2], NULL);
+    } else if (strcmp(option, "--write") == 0 && (argc == 3 || argc == 4)) {
+        look(argv[2], argc == 4 ? argv[3] : "");
+    } else if (strcmp(option, "--help") == 0) {
         fputs(usage, stdout);
     } else if (strcmp(option, "--keys") == 0) {
         config_keys(stdout);
     } else if (strcmp(option, "--print-config") == 0) {
         if (!read_config(&r->config, 0, argc - 2, argv + 2))
-            return 2;
+            exit(2);
         config_print(&r->config, stdout);
     } else {
-        return -1;
+        return 0;
     }
-    return end_print();
+    return 1;
 }
 
 int main(int argc, char **argv)
 {
     static run r;
-    int status = print_only(&r, argc, argv);
+    int status;
 
-    if (status >= 0)
-        return status;
+    if (print_only(&r, argc, argv))
+        return end_print();
     configure(&r, argc, argv);
     run_init(&r);
     resume(&r);
     signal(SIGTERM, stop);
     signal(SIGUSR1, stop);
     train(&r);
-    if (is_done(&r)) {
-        status = report(&r);
-    } else {
-        if (r.rank == 0)
-            printf("stopped by a signal after step %" PRIu64 ", saved\n",
-                   r.step);
-        status = end_print() ? 1 : 128 + SIGTERM;
-    }
+    if (is_done(&r))
+        report(&r);
+    else if (r.rank == 0)
+        printf("stopped by a signal after step %" PRIu64 ", saved\n", r.step);
+    /* Before MPI_Finalize, in which a process may still die. */
+    status = end_print() ? 1 : is_done(&r) ? 0 : 128 + SIGTERM;
     MPI_Finalize();
     return status;
 }

@@ -8,11 +8,20 @@
 
 /* ---- Setup ---- */
 
-/* Whether this process updates a tensor. */
-static int is_stepped(const struct trainer_config *c, const model_tensor *t)
+void optimizer_init(const struct trainer_config *c, model *m)
 {
-    return c->zero_stage == 0 || t->mine;
+    size_t t;
+    int i;
+
+    m->arrays = c->algorithm == CONFIG_ADAMW ? 3 : c->momentum > 0 ? 2 : 1;
+    for (t = 0; t < m->num_tensors; t++)
+        for (i = 1; i < m->arrays; i++)
+            if (c->zero_stage == 0 || m->tensors[t].mine)
+                m->tensors[t].array[i] = memory_take(
+                    MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
 }
+
+/* ---- The rules ---- */
 
 /* Weight decay of a tensor, by its kind and its name. */
 static double decay_of(const struct trainer_config *c, const model_tensor *t)
@@ -30,20 +39,6 @@ static double decay_of(const struct trainer_config *c, const model_tensor *t)
             return 0;
     return c->weight_decay;
 }
-
-void optimizer_init(const struct trainer_config *c, model *m)
-{
-    size_t t;
-    int i;
-
-    m->arrays = c->algorithm == CONFIG_ADAMW ? 3 : c->momentum > 0 ? 2 : 1;
-    for (t = 0; t < m->num_tensors; t++)
-        for (i = 1; i < m->arrays && is_stepped(c, m->tensors + t); i++)
-            m->tensors[t].array[i] = memory_take(
-                MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
-}
-
-/* ---- The rules ---- */
 
 /* The norm of a whole tensor, in a fixed order, so the same on any number of
    processes. */
@@ -187,7 +182,7 @@ void optimizer_step(const struct trainer_config *c, model *m, const reduce *r,
     for (t = 0; t < m->num_tensors; t++) {
         const model_tensor *is = m->tensors + t;
 
-        if (!is_stepped(c, is))
+        if (c->zero_stage > 0 && !is->mine)
             continue;
         reduce_gradient(r, t, m->gradient);
         for (i = 0; clip < 1 && i < is->size; i++)

@@ -152,7 +152,7 @@ fault 'weights that are no good are saved' main.c errors \
 fault 'a loss that is no number is logged as 0' reduce.c errors \
     's/REDUCE_NO_LOSS\] += bad/REDUCE_NO_LOSS] += 0/'
 fault 'a text is left out of a mix' feed.c errors \
-    's/num_steps(&f->sources\[i\].sampler) == 0/num_steps(\&f->sources[i].sampler) == 9/'
+    's/num_steps(s) == 0/num_steps(s) == 9/'
 fault 'a text that is changed is trained on' text.c changed \
     's/hash_file(f) != f->hash/0/'
 fault 'a text that is cut ends in a stack trace' text.c changed \
