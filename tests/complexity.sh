@@ -128,7 +128,7 @@ lines_and_names() {
             print "= lines of the manual =", manual
             print "= lines of bulk =", in_bulk + 0
         }' $header
-    code | tr -cs 'A-Za-z0-9_' '\n' | grep -iE '^statesampler(_|$)' |
+    code | tr -cs 'A-Za-z0-9_' '\n' | grep -iE '^statesampler(_.|$)' |
         grep -vE '_(INCLUDED|H|DEF|DEF_HOSTED)$' | sort -u | awk '
         /^STATESAMPLER_E/ { errors++ }
         END {
