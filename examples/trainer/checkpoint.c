@@ -336,18 +336,17 @@ static const char *match(saved *s)
 static const char *restore(saved *s)
 {
     const checkpoint_head *h = s->head;
-    const char *wrong;
+    const char *wrong = "";
     run *r = s->r;
 
     if (s->take == RESUME) {
         r->log_bytes = h->log_bytes;
         r->log_hash = h->log_hash;
         wrong = log_check(r);
-        if (*wrong)
-            return wrong;
     }
-    wrong = feed_load(&r->feed, (const unsigned char *)(h + 1),
-                      (size_t)h->feed_bytes);
+    if (!*wrong)
+        wrong = feed_load(&r->feed, (const unsigned char *)(h + 1),
+                          (size_t)h->feed_bytes);
     if (*wrong)
         return wrong;
     r->step = h->step;
@@ -355,10 +354,9 @@ static const char *restore(saved *s)
     r->scaler.scale = h->loss_scale;
     r->scaler.unskipped = h->unskipped;
     if (r->rank == 0 && strncmp(r->blas, h->blas, sizeof h->blas) != 0)
-        fprintf(stderr, "trainer: %s\n",
-                complain("%s was saved with another OpenBLAS kernel (%.255s, "
-                         "now %s): from here on the bits may differ", s->path,
-                         h->blas, r->blas));
+        fprintf(stderr, "trainer: %s was saved with another OpenBLAS kernel "
+                "(%.255s, now %s): from here on the bits may differ\n",
+                s->path, h->blas, r->blas);
     return "";
 }
 

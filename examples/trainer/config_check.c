@@ -187,8 +187,6 @@ static bool check_keys(struct trainer_config *c, int64_t processes)
         {c->curve[0].name == CONFIG_COMPOSITE && !is_composed(c),
          CONFIG_lengths, "composite needs schedulers with names and a length "
          "for each, whose sum is 1, within 0.001"},
-        {zero && c->lines[CONFIG_algorithm] == 0, CONFIG_optimizer,
-         "zero needs base_optimizer.name, the optimizer that it shards"},
         {!zero && c->nested, CONFIG_optimizer,
          "must be zero, as base_optimizer is there"},
         {(zero || c->use_sdp) && off, CONFIG_use_zero,

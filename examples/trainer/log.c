@@ -19,17 +19,16 @@
    flushed are none of our business, except the folder's own. */
 static const char *make_folders(const char *path)
 {
-    char part[CONFIG_STRING], above[CONFIG_STRING];
+    char part[CONFIG_STRING];
     const char *wrong = "";
     size_t i;
 
     for (i = 1; i <= strlen(path); i++)
         if (path[i] == '/' || path[i] == 0) {
             snprintf(part, sizeof part, "%.*s", (int)i, path);
-            snprintf(above, sizeof above, "%s", part);
             if (mkdir(part, 0777) != 0 && errno != EEXIST && path[i] == 0)
                 return cannot("create the folder", path);
-            wrong = checkpoint_flush(dirname(above));
+            wrong = checkpoint_flush(dirname(part));
         }
     return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
 }
