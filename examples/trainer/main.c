@@ -104,9 +104,8 @@ static void tell(run *r, const char *also, const char *format, ...)
     vsnprintf(line, sizeof line, format, list);
     va_end(list);
     log_line(r, line);
-    if (r->rank != 0)
-        return;
-    printf("%s%s\n", line, also);
+    if (r->rank == 0)
+        printf("%s%s\n", line, also);
     fflush(stdout);
 }
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Setup ---- */
-
 void optimizer_init(const struct trainer_config *c, model *m)
 {
     size_t t;

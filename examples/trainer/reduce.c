@@ -76,10 +76,9 @@ void reduce_init(reduce *r, const model *m,
     for (t = 0; t < m->num_tensors; t++) {
         model_tensor *is = m->tensors + t;
 
-        if (all)
-            is->sum = all + is->offset;
-        else if (is->mine)
-            is->sum = memory_take(MEMORY_GRADIENTS, is->size, 8);
+        if (all || is->mine)
+            is->sum = all ? all + is->offset
+                          : memory_take(MEMORY_GRADIENTS, is->size, 8);
     }
 }
 
@@ -186,10 +185,9 @@ void reduce_sink(void *context, size_t tensor, const real *gradient)
 void reduce_loss(reduce *r, double nats)
 {
     const real loss = (real)nats;
-    const int64_t bad = reduce_round(&r->totals[REDUCE_NATS], &loss, 1, 1);
 
-    r->totals[REDUCE_NO_LOSS] += bad;
-    r->totals[REDUCE_OVERFLOWS] += bad;
+    r->totals[REDUCE_NO_LOSS] +=
+        reduce_round(&r->totals[REDUCE_NATS], &loss, 1, 1);
     r->totals[REDUCE_COUNT]++;
 }
 

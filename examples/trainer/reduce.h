@@ -17,8 +17,9 @@
 #define REDUCE_LIMIT 2048.0
 
 enum {
-    REDUCE_NATS, REDUCE_NO_LOSS, REDUCE_OVERFLOWS, REDUCE_COUNT,
-    REDUCE_STOPS, /* processes that were told to stop */
+    REDUCE_NATS, REDUCE_COUNT, REDUCE_NO_LOSS, /* of leaves */
+    REDUCE_OVERFLOWS, /* of elements of gradients */
+    REDUCE_STOPS,     /* processes that were told to stop */
     REDUCE_TOTALS
 };
 

@@ -59,7 +59,7 @@ const char *text_check(text *t)
 
     for (f = t->files; f < t->files + t->num_files; f++) {
         const int known = fstat(f->descriptor, &now) == 0 &&
-                          (uint64_t)now.st_size == f->size;
+                          now.st_size == f->about.st_size;
 
         if (known && now.st_mtim.tv_sec == f->about.st_mtim.tv_sec &&
             now.st_mtim.tv_nsec == f->about.st_mtim.tv_nsec)

@@ -150,7 +150,7 @@ fault 'a step whose loss is no number is skipped' run.c errors \
 fault 'weights that are no good are saved' main.c errors \
     's/agree(isnan(held)/agree(0/'
 fault 'a loss that is no number is logged as 0' reduce.c errors \
-    's/REDUCE_NO_LOSS\] += bad/REDUCE_NO_LOSS] += 0/'
+    '/REDUCE_NO_LOSS\] +=/{n;s/reduce_round/0 * reduce_round/}'
 fault 'a text is left out of a mix' feed.c errors \
     's/num_steps(s) == 0/num_steps(s) == 9/'
 fault 'a text that is changed is trained on' text.c changed \
