@@ -304,15 +304,14 @@ static const char *read_head(saved *s)
 
 /* Sets the configuration to that of a checkpoint. Returns "" or an error. */
 static const char *take_config(const checkpoint_head *h,
-                               struct trainer_config *config)
+                               struct trainer_config *c)
 {
     const char *yaml = (const char *)(h + 1) + h->feed_bytes;
 
-    *config = config_defaults;
-    return config_read_text(config, "its configuration", yaml,
-                            h->config_bytes) &&
-                   config_check(config, 0)
-               ? "" : complain("%s", config->error);
+    *c = config_defaults;
+    return config_read_text(c, "its configuration", yaml, h->config_bytes) &&
+                   config_check(c, 0)
+               ? "" : complain("%s", c->error);
 }
 
 /* Compares the texts and the configurations, on process 0. */
@@ -342,7 +341,7 @@ static const char *restore(saved *s)
     if (s->take == RESUME) {
         r->log_bytes = h->log_bytes;
         r->log_hash = h->log_hash;
-        wrong = log_check(r);
+        wrong = log_check(r, &s->ends);
     }
     if (!*wrong)
         wrong = feed_load(&r->feed, (const unsigned char *)(h + 1),
@@ -368,8 +367,7 @@ static const char *load(saved *s)
     const int arrays = s->take == WEIGHTS ? 1 : r->model.arrays;
     const char *wrong = agree_on(read_head(s));
 
-    if (!*wrong && !agree_same(text_hash(TEXT_HASH, s->head,
-                                         head_bytes(s->head))))
+    if (!*wrong && !agree_same(hash(s, s->head, head_bytes(s->head))))
         wrong = "it differs between processes";
     if (!*wrong)
         wrong = agree_on(r->rank == 0 ? match(s) : "");

@@ -22,9 +22,9 @@ const char *log_cut(run *r);
 /* Adds a line to the log and its hash. */
 void log_line(run *r, const char *line);
 
-/* Whether log.txt begins with the r->log_bytes of this run. Returns "" or an
-   error. */
-const char *log_check(const run *r);
+/* Whether log.txt begins with the r->log_bytes of this run. Returns "", or an
+   error, and whether *failed to read it. */
+const char *log_check(const run *r, int *failed);
 
 /* Flushes the log to disk. Returns "", the first error of any write, or that
    log.txt is not as this run has written it. */

@@ -75,7 +75,7 @@ const char *log_open(run *r)
     return ferror(r->log) ? cannot("read", path) : "";
 }
 
-const char *log_check(const run *r)
+const char *log_check(const run *r, int *failed)
 {
     uint64_t hash = TEXT_HASH, at = 0;
     char some[4096];
@@ -88,7 +88,8 @@ const char *log_check(const run *r)
 
         got = pread(fileno(r->log), some,
                     left < sizeof some ? left : sizeof some, (off_t)at);
-        if (got < 0)
+        *failed = got < 0;
+        if (*failed)
             return cannot("read", r->log_path);
         hash = text_hash(hash, some, (size_t)got);
         at += (uint64_t)got;
@@ -123,6 +124,7 @@ void log_line(run *r, const char *line)
 const char *log_flush(run *r)
 {
     struct stat there;
+    int failed;
 
     if (!r->log)
         return "";
@@ -133,5 +135,5 @@ const char *log_flush(run *r)
     if (stat(r->log_path, &there) != 0 ||
         (uint64_t)there.st_size != r->log_bytes)
         return complain("%s was changed during the run", r->log_path);
-    return log_check(r);
+    return log_check(r, &failed);
 }
