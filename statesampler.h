@@ -1177,10 +1177,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
    ECORRUPT if it has not. Otherwise *size is set to its length, and
    ECAPACITY says that this is more than capacity; capacity 0 asks for the
    length. On ECORRUPT or ECAPACITY the buffer holds what fits. EINVAL: path is
-   empty. ENOFILE: there is no such file. EIO: errno says why (EISDIR, Windows
-   EACCES: path is a folder; EFBIG: a size_t does not hold its length; ESPIPE or
-   EINVAL: a pipe or a file of /proc, which have no length, is longer than
-   capacity). *size is then unchanged, and bytes may hold a part. */
+   empty. ENOFILE: there is no such file. EIO: errno says why; EISDIR (Windows:
+   EACCES) if path is a folder; ESPIPE, EINVAL or EFBIG if it is longer than
+   capacity, and its length unknown (a pipe, a device, a file of /proc) or more
+   than a size_t holds. *size is then unchanged, and bytes may hold a part. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -4554,19 +4554,21 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
 
 /* Reads a file to its end, or capacity bytes of it. Returns 0 or an errno. */
 static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
-                                 int64_t *length)
+                                 size_t *length)
 {
     char extra;
     int error, file;
     SSMP_TRY(error, file = SSMP_OPEN(path, SSMP_OS(O_RDONLY)));
     if (error != 0)
         return error;
-    *length = (int64_t)ssmp_file_transfer(&error, file, bytes, NULL, capacity);
-    if (error == 0 && (size_t)*length == capacity &&
-        ssmp_file_transfer(&error, file, &extra, NULL, 1) != 0)
-        SSMP_TRY(error, *length = SSMP_SEEK(file, 0, SEEK_END));
-    if (error == 0 && (int64_t)(size_t)*length != *length)
-        error = EFBIG;
+    *length = ssmp_file_transfer(&error, file, bytes, NULL, capacity);
+    if (error == 0 && *length == capacity &&
+        ssmp_file_transfer(&error, file, &extra, NULL, 1) != 0) {
+        const int64_t end = SSMP_SEEK(file, 0, SEEK_END);
+        *length = (size_t)end;
+        if (end < 0 || *length <= capacity || (int64_t)*length != end)
+            error = end < 0 ? errno : EFBIG; /* of no length that fits */
+    }
     (void)SSMP_OS(close)(file);
     return error;
 }
@@ -4575,7 +4577,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes, size_t capacity,
                                                    size_t *size)
 {
-    int64_t length = 0;
+    size_t length = 0;
     int error;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
     if (!*path)
@@ -4588,10 +4590,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
         return error == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
     }
     if (!size)
-        return (size_t)length == capacity ? STATESAMPLER_OK
-                                          : SSMP_ECORRUPT_SIZE;
-    *size = (size_t)length;
-    return *size > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
+        return length == capacity ? STATESAMPLER_OK : SSMP_ECORRUPT_SIZE;
+    *size = length;
+    return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
 #ifdef _MSC_VER
 #pragma warning(pop)

@@ -740,8 +740,12 @@ static void check_kinds(void)
     CHECK(errno == ENXIO && close(file) == 0);
     CHECK(save_number("socket", 100, 2) == STATESAMPLER_OK);
     CHECK(load_number("socket") == 2);
-    CHECK(statesampler_load_file("/dev/zero", path, 9, NULL) ==
-          ECORRUPT_SIZE); /* it has no end */
+    CHECK(statesampler_load_file("/dev/zero", path, 9, &got) ==
+          STATESAMPLER_EIO); /* it has no end */
+    CHECK(errno == EFBIG && got == 3);
+    CHECK(statesampler_load_file("/dev/zero", NULL, 0, &got) ==
+          STATESAMPLER_EIO);
+    CHECK(errno == EFBIG && got == 3);
     alarm(0);
     empty_folder();
 
