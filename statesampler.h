@@ -1767,18 +1767,16 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #endif
 
 #ifdef SSMP_BYTES
-/* Vectors of a group, in 1 KiB of stack; and with those of so many cells. */
-#define SSMP_VECTORS (512 / SSMP_BYTES)
-#define SSMP_OUTSIDE 24
-#define SSMP_ALL_VECTORS (SSMP_VECTORS + (47 + SSMP_BYTES) / SSMP_BYTES)
+#define SSMP_VECTORS (512 / SSMP_BYTES) /* of a group: 1 KiB of stack */
 #define SSMP_LANES16 (SSMP_BYTES / 2)
 #define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
 
 typedef uint16_t ssmp_v16 __attribute__((vector_size(SSMP_BYTES)));
-typedef int16_t ssmp_s16 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint32_t ssmp_v32 __attribute__((vector_size(SSMP_BYTES)));
-typedef int32_t ssmp_s32 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
+typedef struct ssmp_pairs {
+    ssmp_v32 l, r;
+} ssmp_pairs;
 /* A vector in an array of uint64_t, wherever that begins. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 
@@ -1808,7 +1806,6 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
 #define SSMP_LOW32(x) vmovn_u64((uint64x2_t)(x))
 #define SSMP_EVEN32(a, b) ((ssmp_v64)vmull_u32(SSMP_LOW32(a), SSMP_LOW32(b)))
-#define SSMP_REDUCE(bits, x, size) ((ssmp_v##bits)vminq_u##bits(x, x + size))
 #else
 #define SSMP_EVEN32(a, b) \
     (((ssmp_v64)(a) & SSMP_MAX32) * ((ssmp_v64)(b) & SSMP_MAX32))
@@ -1825,7 +1822,7 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
 #endif
 #ifndef SSMP_REDUCE
 #define SSMP_REDUCE(bits, x, size) \
-    (x + (size & (ssmp_v##bits)((ssmp_s##bits)x >> (bits - 1))))
+    (x + (size & (0 - (x >> (bits - 1)))))
 #endif
 
 /* half - hash(other) modulo size: as in ssmp_perm_round. */
@@ -1856,9 +1853,8 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
     }
 }
 
-SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
-                                         ssmp_v32 *__restrict r,
-                                         const statesampler_perm *perm,
+SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(const statesampler_perm *perm,
+                                         ssmp_pairs *__restrict p,
                                          uint32_t vectors, const int wide)
 {
     const ssmp_v32 left = ssmp_splat(perm->left, wide);
@@ -1868,104 +1864,87 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(ssmp_v32 *__restrict l,
     uint32_t j;
     for (; key != end; key += 2 << wide) {
         for (j = 0; j < vectors; j++)
-            l[j] = ssmp_round(l[j], r[j], key, left, span_l, wide);
+            p[j].l = ssmp_round(p[j].l, p[j].r, key, left, span_l, wide);
         for (j = 0; j < vectors; j++)
-            r[j] = ssmp_round(r[j], l[j], key + (1 << wide), right, span_r,
-                              wide);
+            p[j].r = ssmp_round(p[j].r, p[j].l, key + (1 << wide), right,
+                                span_r, wide);
         span_l -= ssmp_splat(perm->left >> 10, wide);
         span_r -= ssmp_splat(perm->right >> 10, wide);
     }
 }
 
-/* A group of pairs, the images of cells outside, and the last few indices. */
-typedef struct ssmp_bulk {
-    const statesampler_perm *perm;
-    ssmp_v32 l[SSMP_ALL_VECTORS], r[SSMP_ALL_VECTORS];
-    uint64_t outside[32], rest[SSMP_LANES16];
-} ssmp_bulk;
-
-/* All rounds of so many vectors, or one more: two or four are in registers. */
-SSMP_NOINLINE void ssmp_bulk_network(ssmp_bulk *b, uint32_t vectors)
+/* All rounds of so many vectors, or of four: those stay in registers. */
+SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
+                                     ssmp_pairs *p, uint32_t vectors)
 {
-    if (b->perm->wide)
-        ssmp_bulk_rounds(b->l, b->r, b->perm, vectors, 1);
+    if (perm->wide)
+        ssmp_bulk_rounds(perm, p, vectors, 1);
     else if (vectors > 4)
-        ssmp_bulk_rounds(b->l, b->r, b->perm, vectors, 0);
-    else if (vectors > 2)
-        ssmp_bulk_rounds(b->l, b->r, b->perm, 4, 0);
+        ssmp_bulk_rounds(perm, p, vectors, 0);
     else
-        ssmp_bulk_rounds(b->l, b->r, b->perm, 2, 0);
+        ssmp_bulk_rounds(perm, p, 4, 0);
 }
 
-/* Sets vectors to the pairs of one position or more. Of each 64-bit lane of l
-   and r, the low bits belong to one of the first BYTES / 8 positions, the next
-   bits to one of the next BYTES / 8, and so on: loads and stores need only
-   shifts.
+/* The positions of a fill, a group of pairs, the images of the first known
+   cells outside, and a vector of indices that is not all in the array. */
+typedef struct ssmp_bulk {
+    const statesampler_perm *perm;
+    uint64_t first, stride, outside[32], rest[SSMP_LANES16];
+    ssmp_pairs pairs[SSMP_VECTORS + 64 / SSMP_BYTES];
+    uint32_t known, step_l, step_r;
+} ssmp_bulk;
+
+/* Sets a vector to the pairs of positions, of which so many are left. Of each
+   64-bit lane of l and r, the low bits belong to one of the first BYTES / 8
+   positions, the next bits to one of the next BYTES / 8, and so on: loads and
+   stores need only shifts.
      With 2^shift < right <= 2^(shift + 1), reciprocal is at most 1 more than
    2^(32 + shift) / right, and below 2^32. (x * reciprocal) >> (32 + shift) is
    x / right or 1 more, as x < left * right <= 2^(32 + shift). If n <= 2^30 it
    is x / right, as then x * right < 2^(32 + shift). */
-SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, uint32_t vector,
-                                       const uint64_t *positions,
-                                       uint32_t count, const int wide)
+SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, ssmp_pairs *p,
+                                       const uint64_t *positions, size_t left,
+                                       const int wide)
 {
     const int shift = 31 - __builtin_clz(b->perm->right - 1);
     const uint64_t by = (SSMP_U64(1, 0) << shift) / b->perm->right + 1;
     const ssmp_v32 reciprocal = ssmp_splat((uint32_t)by, 1);
     const ssmp_v32 right = ssmp_splat(b->perm->right, 1);
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    uint32_t i = 0, bit;
-    do {
-        const uint64_t *from = positions + i;
-        ssmp_v64 sum_l = {0}, sum_r = {0};
-        if (count - i < lanes) {
-            for (bit = 0; bit < lanes; bit++)
-                b->rest[bit] = from[i + bit < count ? bit : 0];
-            from = b->rest;
+    ssmp_v64 sum_l = {0}, sum_r = {0};
+    uint32_t i, bit;
+    if (left < lanes) {
+        for (i = 0; i < lanes; i++)
+            b->rest[i] = positions[i < left ? i : 0];
+        positions = b->rest;
+    }
+    for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
+        const ssmp_v64 x = *(const ssmp_array64 *)positions;
+        ssmp_v64 l = SSMP_EVEN32(x, reciprocal) >> 32, r;
+        if (wide)
+            l += SSMP_EVEN32(x >> 32, reciprocal);
+        l >>= shift;
+        r = x - SSMP_EVEN32(l, right);
+        if (wide) {
+            const ssmp_v64 less = r >> 63; /* 1: l is 1 more */
+            l -= less;
+            r += SSMP_EVEN32(less, right);
         }
-        for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
-            const ssmp_v64 x = *(const ssmp_array64 *)from;
-            ssmp_v64 l = SSMP_EVEN32(x, reciprocal) >> 32, r;
-            if (wide)
-                l += SSMP_EVEN32(x >> 32, reciprocal);
-            l >>= shift;
-            r = x - SSMP_EVEN32(l, right);
-            if (wide) {
-                const ssmp_v64 less = r >> 63; /* 1: l is 1 more */
-                l -= less;
-                r += SSMP_EVEN32(less, right);
-            }
-            sum_l |= l << bit;
-            sum_r |= r << bit;
-            from += SSMP_BYTES / 8;
-        }
-        b->l[vector] = (ssmp_v32)sum_l;
-        b->r[vector++] = (ssmp_v32)sum_r;
-        i += lanes;
-    } while (i < count);
+        sum_l |= l << bit;
+        sum_r |= r << bit;
+        positions += SSMP_BYTES / 8;
+    }
+    p->l = (ssmp_v32)sum_l;
+    p->r = (ssmp_v32)sum_r;
 }
 
-/* Sets a vector to the pairs of first, first + stride, ... */
-SSMP_ALWAYS_INLINE void ssmp_bulk_load_from(ssmp_bulk *b, uint32_t vector,
-                                            uint64_t first, uint64_t stride,
-                                            const int wide)
+/* Writes the indices of a vector of pairs. A lane of the result is negative, as
+   a number of 32 or 64 bits, where an index is above last. */
+SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(const ssmp_pairs *p, uint32_t right,
+                                           uint64_t last, ssmp_array64 *to,
+                                           const int wide)
 {
-    ssmp_v64 x = {0};
-    uint32_t j;
-#pragma GCC unroll 8
-    for (j = 0; j < SSMP_BYTES / 8; j++)
-        x[j] = first + j * stride;
-    for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * stride)
-        ((ssmp_array64 *)b->rest)[j] = x;
-    ssmp_bulk_load(b, vector, b->rest, SSMP_LANES16 >> wide, wide);
-}
-
-/* Writes the indices of a vector of pairs. A lane of the result is negative,
-   as a number of 32 or 64 bits, where an index is above last. */
-SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(ssmp_v32 l, ssmp_v32 r,
-                                           uint32_t right, uint64_t last,
-                                           ssmp_array64 *to, const int wide)
-{
+    const ssmp_v32 l = p->l, r = p->r;
     ssmp_v64 x, y;
     if (wide) {
         const ssmp_v32 by = ssmp_splat(right, wide);
@@ -1983,95 +1962,106 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(ssmp_v32 l, ssmp_v32 r,
                       ((uint32_t)last - (ssmp_v32)y));
 }
 
-/* Writes the indices of count pairs, and returns whether one is n or more. */
-SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, uint32_t vector,
-                                       uint64_t *out, uint32_t count,
-                                       const int wide)
+/* Goes on with the walks of count indices that are n or more. */
+SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
+                                  size_t count)
+{
+    const uint64_t n = b->perm->n;
+    uint32_t k;
+    for (; count != 0; count--, out++) {
+        for (k = 0; *out - n < b->known && k < b->known; k++)
+            *out = b->outside[*out - n];
+        if (*out >= n)
+            *out = ssmp_perm_walk(b->perm, *out);
+    }
+}
+
+/* Writes the indices of count pairs, and returns whether one is n or more. If
+   few, backwards: so rest keeps the vector in which count ends. */
+SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, const ssmp_pairs *p,
+                                       uint64_t *out, size_t count,
+                                       const int wide, const int few)
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    const uint32_t right = b->perm->right;
+    const uint32_t right = b->perm->right, whole = (uint32_t)count / lanes;
     const uint64_t last = b->perm->n - 1;
     ssmp_v64 over = {0};
     uint64_t any = 0;
     uint32_t i;
-    for (; count >= lanes; count -= lanes, out += lanes, vector++)
-        over |= ssmp_bulk_join(b->l[vector], b->r[vector], right, last,
-                               (ssmp_array64 *)out, wide);
-    if (count != 0)
-        over |= ssmp_bulk_join(b->l[vector], b->r[vector], right, last,
+    for (i = few ? 2 : whole; i-- != 0;) {
+        uint64_t *to = few && i >= whole ? b->rest : out + i * lanes;
+        over |= ssmp_bulk_join(p + i, right, last, (ssmp_array64 *)to, wide);
+    }
+    if (!few && count % lanes != 0)
+        over |= ssmp_bulk_join(p + whole, right, last,
                                (ssmp_array64 *)b->rest, wide);
-    for (i = 0; i < count; i++)
-        out[i] = b->rest[i & (lanes - 1)];
+    for (; count % lanes != 0; count--)
+        out[count - 1] = b->rest[(count - 1) % lanes];
+    if (!wide)
+        over |= over << 32;
     for (i = 0; i < SSMP_BYTES / 8; i++)
-        any |= wide ? over[i] : over[i] | over[i] << 32;
+        any |= over[i];
     return (int)(any >> 63);
 }
 
-/* Goes on with the walks of count indices that are n or more. */
-SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint32_t known,
-                                  uint64_t *out, uint32_t count)
+/* The indices of a fill's positions or, if map is 1, of those in out. If few is
+   1, two vectors hold them: these stay in registers, and know no cells. */
+SSMP_ALWAYS_INLINE void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out, size_t count,
+                                      const int map, const int wide,
+                                      const int few)
 {
-    const uint64_t n = b->perm->n;
-    uint32_t i, k;
-    for (i = 0; i < count; i++)
-        if (out[i] >= n) {
-            for (k = 0; k < known && out[i] - n < known; k++)
-                out[i] = b->outside[out[i] - n];
-            if (out[i] >= n)
-                out[i] = ssmp_perm_walk(b->perm, out[i]);
-        }
-}
-
-/* perm_map if map is 1, otherwise perm_fill. */
-SSMP_NOINLINE void ssmp_bulk_any(const statesampler_perm *perm, uint64_t first,
-                                 uint64_t stride, uint64_t *out, size_t count,
-                                 int map)
-{
-    const int wide = (int)perm->wide;
+    const statesampler_perm *perm = b->perm;
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    const uint64_t step = lanes * stride;
-    const uint32_t step_l = ssmp_perm_quotient(perm, step) + 1;
-    /* (step_l - 1, step_r + right) is added: r carries over at right. */
-    const ssmp_v32 down = ssmp_splat(step_l, wide);
-    const ssmp_v32 on = ssmp_splat((uint32_t)step - step_l * perm->right, wide);
-    const ssmp_v32 right = ssmp_splat(perm->right, wide);
-    uint32_t known = ssmp_perm_outside(perm), cells, some, used, vectors, j;
-    ssmp_v32 l = {0}, r = {0};
-    ssmp_bulk b;
-    if (known > (uint32_t)SSMP_OUTSIDE >> wide || known > count / 4)
-        known = 0;
-    b.perm = perm;
-    cells = known;
-    if (!map) {
-        ssmp_bulk_load_from(&b, 0, first, stride, wide);
-        l = b.l[0];
-        r = b.r[0];
-    }
-    for (; count != 0; out += some, count -= some, cells = 0) {
-        some = (uint32_t)ssmp_min(count, SSMP_VECTORS * lanes);
-        used = vectors = ((some << wide) + SSMP_LANES16 - 1) / SSMP_LANES16;
-        if (map)
-            ssmp_bulk_load(&b, 0, out, some, wide);
-        for (j = 0; !map && j < used; j++) {
-            b.l[j] = l;
-            b.r[j] = r;
-            if (wide) {
-                r += on;
-                l += down + (ssmp_v32)((ssmp_s32)r >> 31);
-                r = SSMP_REDUCE(32, r, right);
+    const uint64_t step = lanes * b->stride;
+    uint32_t cells = ssmp_perm_outside(perm), first = 0, vectors, j;
+    ssmp_pairs two[2], next, *p = few ? two : b->pairs;
+    ssmp_v64 x = {0}, positions[4];
+    size_t some;
+    if (few | map | wide | (cells > 24) | (cells > count / 4))
+        cells = 0;
+    b->known = cells;
+    b->step_l = ssmp_perm_quotient(perm, step) + 1;
+    b->step_r = (uint32_t)step - b->step_l * perm->right;
+    for (j = 0; j < 32u * (cells != 0); j++)
+        b->outside[j] = perm->n + j;
+    for (j = 0; j < cells; j += lanes)
+        ssmp_bulk_load(b, &p[first++], b->outside + j, lanes, wide);
+#pragma GCC unroll 8
+    for (j = 0; j < SSMP_BYTES / 8; j++)
+        x[j] = b->first + j * b->stride;
+    for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * b->stride)
+        positions[j] = x;
+    ssmp_bulk_load(b, &next, (const uint64_t *)positions, lanes, wide);
+    for (; count != 0; out += some, count -= some, first = cells = 0) {
+        /* (step_l - 1, step_r + right) is added: r carries over at right. */
+        const ssmp_v32 down = ssmp_splat(b->step_l, wide);
+        const ssmp_v32 on = ssmp_splat(b->step_r, wide);
+        const ssmp_v32 right = ssmp_splat(perm->right, wide);
+        some = few ? count : (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        vectors = first + (few ? 2 : ((uint32_t)some + lanes - 1) / lanes);
+        for (j = first; j < vectors; j++) {
+            p[j] = next;
+            if (map) {
+                ssmp_bulk_load(b, &p[j], out + j * lanes, some - j * lanes,
+                               wide);
+            } else if (wide) {
+                next.r += on;
+                next.l += down - (next.r >> 31);
+                next.r = SSMP_REDUCE(32, next.r, right);
             } else {
-                const ssmp_v16 sum = (ssmp_v16)r + (ssmp_v16)on;
-                l = (ssmp_v32)((ssmp_v16)l + (ssmp_v16)down +
-                               (ssmp_v16)((ssmp_s16)sum >> 15));
-                r = (ssmp_v32)SSMP_REDUCE(16, sum, (ssmp_v16)right);
+                const ssmp_v16 r = (ssmp_v16)next.r + (ssmp_v16)on;
+                next.l = (ssmp_v32)((ssmp_v16)next.l + (ssmp_v16)down -
+                                    (r >> 15));
+                next.r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)right);
             }
         }
-        for (j = 0; j < cells; j += lanes)
-            ssmp_bulk_load_from(&b, vectors++, perm->n + j, 1, wide);
-        ssmp_bulk_network(&b, vectors);
-        (void)ssmp_bulk_store(&b, used, b.outside, cells, wide);
-        if (ssmp_bulk_store(&b, 0, out, some, wide))
-            ssmp_bulk_walk(&b, known, out, some);
+        if (few)
+            ssmp_bulk_rounds(perm, p, 2, wide);
+        else
+            ssmp_bulk_network(perm, p, vectors);
+        (void)ssmp_bulk_store(b, p, b->outside, cells, wide, 0);
+        if (ssmp_bulk_store(b, p + first, out, some, wide, few))
+            ssmp_bulk_walk(b, out, some);
     }
 }
 
@@ -2087,7 +2077,16 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef SSMP_BYTES
     if (count > 1) { /* a lone one is faster by itself */
-        ssmp_bulk_any(perm, first, stride, out, count, 0);
+        ssmp_bulk b;
+        b.perm = perm;
+        b.first = first;
+        b.stride = stride;
+        if (perm->wide)
+            ssmp_bulk_any(&b, out, count, 0, 1, 0);
+        else if (count > 2u * SSMP_LANES16 * (perm->rounds != 24))
+            ssmp_bulk_any(&b, out, count, 0, 0, 0);
+        else
+            ssmp_bulk_any(&b, out, count, 0, 0, 1);
         return;
     }
 #elif defined(SSMP_PAIRS)
@@ -2097,10 +2096,8 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
             l[i] = ssmp_perm_quotient(perm, first);
             r[i] = (uint32_t)(first - (uint64_t)l[i] * perm->right);
         }
-        if (perm->wide)
-            ssmp_perm_network(l, r, perm, SSMP_PAIRS, 1);
-        else
-            ssmp_perm_network(l, r, perm, SSMP_PAIRS, 0);
+        perm->wide ? ssmp_perm_network(l, r, perm, SSMP_PAIRS, 1)
+                   : ssmp_perm_network(l, r, perm, SSMP_PAIRS, 0);
         for (i = 0; i < SSMP_PAIRS; i++) {
             uint64_t index = (uint64_t)l[i] * perm->right + r[i];
             *out++ = index < perm->n ? index : ssmp_perm_walk(perm, index);
@@ -2116,7 +2113,11 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm && (values || count == 0));
 #ifdef SSMP_BYTES
-    ssmp_bulk_any(perm, 0, 0, values, count, 1);
+    ssmp_bulk b;
+    b.perm = perm;
+    b.first = b.stride = 0;
+    perm->wide ? ssmp_bulk_any(&b, values, count, 1, 1, 0)
+               : ssmp_bulk_any(&b, values, count, 1, 0, 0);
 #else
     for (; count != 0; count--, values++)
         *values = ssmp_perm_walk(perm, *values);
@@ -2129,7 +2130,7 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 
 /* How many indices a function's own buffer holds: within 4 KiB of stack. */
 #ifdef SSMP_BYTES
-#define SSMP_BUFFER (SSMP_BYTES > 32 ? 48 : 64)
+#define SSMP_BUFFER (SSMP_BYTES > 32 ? 32 : 64)
 #else
 #define SSMP_BUFFER 1
 #endif
