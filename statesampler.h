@@ -2059,7 +2059,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out, size_t count,
             ssmp_bulk_rounds(perm, p, 2, wide);
         else
             ssmp_bulk_network(perm, p, vectors);
-        (void)ssmp_bulk_store(b, p, b->outside, cells, wide, 0);
+        (void)ssmp_bulk_store(b, p, b->outside, cells, 0, 0);
         if (ssmp_bulk_store(b, p + first, out, some, wide, few))
             ssmp_bulk_walk(b, out, some);
     }
