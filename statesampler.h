@@ -1347,8 +1347,12 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 /* For functions with many callers: one copy where size counts. */
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
 #define SSMP_OUTLINE_FOR_SIZE SSMP_NOINLINE
+#define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
+#define SSMP_FEW 0
 #else
 #define SSMP_OUTLINE_FOR_SIZE SSMP_FN
+#define SSMP_INLINE_FOR_SPEED SSMP_ALWAYS_INLINE
+#define SSMP_FEW 2
 #endif
 
 /* C++98 has no 64-bit literals, and may lack UINT64_C and UINT64_MAX. */
@@ -1995,8 +1999,8 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, const ssmp_pairs *p,
     if (!few && count % lanes != 0)
         over |= ssmp_bulk_join(p + whole, right, last,
                                (ssmp_array64 *)b->rest, wide);
-    for (; count % lanes != 0; count--)
-        out[count - 1] = b->rest[(count - 1) % lanes];
+    for (i = whole * lanes; i < count; i++)
+        out[i] = b->rest[i & (lanes - 1)];
     if (!wide)
         over |= over << 32;
     for (i = 0; i < SSMP_BYTES / 8; i++)
@@ -2006,9 +2010,9 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, const ssmp_pairs *p,
 
 /* The indices of a fill's positions or, if map is 1, of those in out. If few is
    1, two vectors hold them: these stay in registers, and know no cells. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out, size_t count,
-                                      const int map, const int wide,
-                                      const int few)
+SSMP_INLINE_FOR_SPEED void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out,
+                                         size_t count, const int map,
+                                         const int wide, const int few)
 {
     const statesampler_perm *perm = b->perm;
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
@@ -2032,7 +2036,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out, size_t count,
     for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * b->stride)
         positions[j] = x;
     ssmp_bulk_load(b, &next, (const uint64_t *)positions, lanes, wide);
-    for (; count != 0; out += some, count -= some, first = cells = 0) {
+    for (; count != 0; out += some, count -= some, first = 0) {
         /* (step_l - 1, step_r + right) is added: r carries over at right. */
         const ssmp_v32 down = ssmp_splat(b->step_l, wide);
         const ssmp_v32 on = ssmp_splat(b->step_r, wide);
@@ -2059,7 +2063,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out, size_t count,
             ssmp_bulk_rounds(perm, p, 2, wide);
         else
             ssmp_bulk_network(perm, p, vectors);
-        (void)ssmp_bulk_store(b, p, b->outside, cells, 0, 0);
+        (void)ssmp_bulk_store(b, p, b->outside, first * lanes, 0, 0);
         if (ssmp_bulk_store(b, p + first, out, some, wide, few))
             ssmp_bulk_walk(b, out, some);
     }
@@ -2083,10 +2087,10 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
         b.stride = stride;
         if (perm->wide)
             ssmp_bulk_any(&b, out, count, 0, 1, 0);
-        else if (count > 2u * SSMP_LANES16 * (perm->rounds != 24))
+        else if (count > SSMP_FEW * SSMP_LANES16 * (size_t)(perm->rounds != 24))
             ssmp_bulk_any(&b, out, count, 0, 0, 0);
         else
-            ssmp_bulk_any(&b, out, count, 0, 0, 1);
+            ssmp_bulk_any(&b, out, count, 0, 0, SSMP_FEW);
         return;
     }
 #elif defined(SSMP_PAIRS)
