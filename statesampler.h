@@ -1344,7 +1344,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_NOINLINE SSMP_FN
 #endif
 
-/* For functions with many callers: one copy where size counts. */
+/* For functions with many callers: one copy where size counts. FEW vectors have
+   a copy of bulk of their own, in registers. */
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
 #define SSMP_OUTLINE_FOR_SIZE SSMP_NOINLINE
 #define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
@@ -2008,8 +2009,8 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, const ssmp_pairs *p,
     return (int)(any >> 63);
 }
 
-/* The indices of a fill's positions or, if map is 1, of those in out. If few is
-   1, two vectors hold them: these stay in registers, and know no cells. */
+/* The indices of a fill's positions or, if map is 1, of those in out. If few,
+   two vectors hold them: these stay in registers, and know no cells. */
 SSMP_INLINE_FOR_SPEED void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out,
                                          size_t count, const int map,
                                          const int wide, const int few)
