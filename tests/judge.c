@@ -403,7 +403,8 @@ static void draw_audit(operation *op, const oldsampler *s)
     op->b = s->run.batch_size;
     op->c = s->run.leg.base.step;
     op->d = draw(6);
-    op->times = 1 + 200 / op->desc->world_size;
+    /* Of up to 1000 samples the whole epoch. */
+    op->times = 1 + (uint32_t)(1000 / (op->a * op->b));
     if (op->a > 8 || op->b > ROOM)
         op->what = op_get_counts;
 }
