@@ -2,9 +2,8 @@
    takes the longest that is left and fits, until none does. Used by pack.h.
 
    Bag k has the numbers of lengths size - k. So a bin that is filled up to
-   `used` takes from the first bag from `used` on that is not empty. A bit for
-   each bag, and one for each word of these bits, find it in a few steps: at
-   most longest / 4096 + 3 words are read. */
+   `used` takes from the first bag from `used` on that is not empty: found in
+   longest / 4096 + 3 reads by a bit for each bag and each word of these. */
 #ifndef FIT_H
 #define FIT_H
 
