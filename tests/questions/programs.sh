@@ -11,13 +11,20 @@ examples() {
         LDFLAGS="$LDFLAGS $core" && sh tests/examples.sh build $core)
 }
 
-# For Windows, without a warning; the one that starts processes is run there.
+# For Windows, without a warning, the header's functions compiled once for all
+# but grow.c; the one that starts processes is run there.
 examples_windows() {
+    set -- x86_64-w64-mingw32-gcc -std=c99 $STRICT -O1 -static -I"$root" \
+        $STB_FLAGS
+    "$@" -c -o core.o "$root/tests/core.c"
     for source in "$root"/examples/*.c; do
         name=$(basename "$source" .c)
-        [ $name != grow ] || [ -n "$STB_FLAGS" ] || continue
-        x86_64-w64-mingw32-gcc -std=c99 $STRICT -O1 -static -I"$root" \
-            $STB_FLAGS -o $name.exe "$source" -lm -lpthread
+        core='-DSTATESAMPLER_IMPLEMENTATION_INCLUDED core.o'
+        if [ $name = grow ]; then
+            [ -n "$STB_FLAGS" ] || continue
+            core=
+        fi
+        "$@" -o $name.exe "$source" $core -lm -lpthread
     done
     begin_windows
     quietly wine ./resume.exe
