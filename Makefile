@@ -391,7 +391,8 @@ build/test/%/core.o: tests/core.c statesampler.h tests/ways.sh
 	@mkdir -p $(@D)
 	@sh tests/ways.sh $* $< $@
 .SECONDEXPANSION:
-build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o $(wildcard tests/*.h)
+build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o \
+    $(wildcard tests/*.h examples/*.h)
 	@mkdir -p $(@D)
 	@sh tests/ways.sh $(*D) $< $@
 

@@ -62,6 +62,16 @@ made() { # FILE
     }
 }
 
+# A program of tests/ in one way, perhaps run by something.
+try() { # WAY NAME full|reduced [RUNNER...]
+    target=build/test/$1/$2 amount=$3
+    shift 3
+    made $target
+    quietly "$@" "$root/$target" "$amount"
+    sed -n '/^skip /p' said
+    sed -n '$s/.*: \([0-9]* checks\).*/note: \1/p' said | grep .
+}
+
 # What tests/checksum.c printed into `here` must be what it prints when this
 # computer's compiler has made it.
 same_checksum() { # SIZES

@@ -50,6 +50,7 @@ clang-thread   $long   runtime      $clang -fsanitize=thread
 clang-implicit $converted runtime  $clang -fsanitize=$implicit
 valgrind       $checked under=valgrind gcc -O1 -g1 $c99 -DCHECK_VALGRIND
 c++98          sum     -            g++ -O2 -std=c++98 $strict
+clang++98      sum     -            clang++ -O2 -std=c++98 -x c++ $strict
 c++20          orders  -            g++ -O2 -std=c++20 $strict
 tcc            orders  -            tcc
 arm            sum     qemu-arm     $arm

@@ -2,49 +2,35 @@
 # of examples, by which each ticket is done exactly once whoever is killed;
 # groups.h; pack.h with fit.h; spread.h, by which no batch has two of a group.
 
-# A program of tests/, by a command, with the header's functions.
-built() { # NAME COMMAND...
-    name=$1
-    shift
-    quietly "$@" $STRICT -I. -DSTATESAMPLER_IMPLEMENTATION "tests/$name.c" \
-        -o $name
-}
-
-# All programs, run by something.
-each() { # full|reduced RUNNER COMMAND...
-    amount=$1 runner=$2
-    shift 2
+# All programs in one way.
+each() { # WAY full|reduced [RUNNER]
     for name in ledger groups pack spread; do
-        built $name "$@"
-        quietly $runner ./$name $amount
-        sed 's/^/note: /' said
+        try $1 $name $2 $3
     done
 }
 
 kills() {
-    built ledger_kills ${CC:-cc} -std=c99 -O1
-    quietly timeout -k 5 120 ./ledger_kills checkpoint 25 1
+    made build/test/cc/ledger_kills
+    quietly timeout -k 5 120 "$root/build/test/cc/ledger_kills" checkpoint 25 1
     sed -n '1s/^/note: /p' said
 }
 
 questions() {
-    ask 'ledger, groups, packs, spread: as the definitions say' \
-        each full env ${CC:-cc} -std=c99 -Wmissing-prototypes -O1
+    ask 'ledger, groups, packs, spread: as the definitions say' each cc full
     for compiler in gcc clang; do
         tool $compiler "ledger, groups, packs, spread: $compiler" || continue
         ask "ledger, groups, packs, spread: $compiler, no undefined behaviour" \
-            each reduced env $compiler -std=c99 -Wmissing-prototypes -O1 -g1 \
-            -fsanitize=address,undefined -fno-sanitize-recover=all
+            each $compiler-sanitize reduced
     done
     for compiler in g++ clang++; do
         tool $compiler "ledger, groups, packs, spread: $compiler" || continue
-        ask "ledger, groups, packs, spread: $compiler" \
-            each reduced env $compiler -std=c++98 -x c++
+        case $compiler in g++) way=c++98 ;; *) way=clang++98 ;; esac
+        ask "ledger, groups, packs, spread: $compiler" each $way reduced
     done
     if tool s390x-linux-gnu-gcc 'ledger, groups, packs, spread: s390x' &&
         tool qemu-s390x 'ledger, groups, packs, spread: s390x'; then
         ask 'ledger, groups, packs, spread: s390x, the highest byte first' \
-            each reduced qemu-s390x s390x-linux-gnu-gcc -std=c99 -O1 -static
+            each s390x reduced qemu-s390x
     fi
     ask 'the ledger: 25 kills of processes, each sample once an epoch' kills
 }

@@ -1,16 +1,6 @@
 # tests.sh - every tests/test_*.c, and the checksum of every part, compiled and
 # run in the ways of tests/ways.sh.
 
-# One test in one way, perhaps run by something.
-try() { # WAY TEST full|reduced [RUNNER...]
-    target=build/test/$1/$2 amount=$3
-    shift 3
-    made $target
-    quietly "$@" "$root/$target" "$amount"
-    sed -n '/^skip /p' said
-    sed -n '$s/.*: \([0-9]* checks\).*/note: \1/p' said | grep .
-}
-
 # Every test on Windows, or what stands in for it.
 windows() { # TEST...
     begin_windows
