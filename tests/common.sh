@@ -25,8 +25,8 @@ tool() { # NAME WHAT
 
 # The options for x86's longer vectors that a compiler here knows, and whether
 # this processor has a feature.
-x86=
-case $(uname -m) in x86_64 | i?86) x86='-mavx2 -mavx512bw' ;; esac
+x86= machine=$(uname -m)
+case $machine in x86_64 | i?86) x86='-mavx2 -mavx512bw' ;; esac
 processor_has() { # FEATURE
     grep -qsw "$1" /proc/cpuinfo
 }

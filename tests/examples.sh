@@ -128,7 +128,7 @@ numbers() {
 # --- every example ------------------------------------------------------------
 
 # Runs an example with the arguments that it needs.
-numbers 1 3000 >text
+numbers 1 1000 >text
 run() { # PROGRAM
     case ${1##*/} in
     *indices) "$bin/quickstart" >/dev/null
@@ -137,7 +137,7 @@ run() { # PROGRAM
     *edit) rm -f checkpoint; $limit "$1" checkpoint </dev/null ;;
     *shards) rm -rf shards; $limit "$1" shards </dev/null ;;
     *recipe_large) rm -f large large.?; $limit "$1" large ;;
-    *windows) numbers 3001 6000 >more; $limit "$1" text more ;;
+    *windows) numbers 1001 2000 >more; $limit "$1" text more ;;
     *spread) $limit "$1" text ;;
     *) $limit "$1" ;;
     esac

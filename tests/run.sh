@@ -51,9 +51,8 @@ END
     fi
     limit=300
     [ -z "$drawn" ] || limit=7200
-    for name in statesampler.h README.md tests examples; do
-        ln -s "$root/$name" $folder
-    done
+    ln -s "$root/statesampler.h" "$root/README.md" "$root/tests" \
+        "$root/examples" $folder
     ulimit -t $limit
     began=$(date +%s)
     (
@@ -160,7 +159,7 @@ answer_all() {
     cat $run/skipped
     for number in $(seq "$count"); do
         while [ ! -e $run/$number.txt ] && kill -0 $children 2>/dev/null; do
-            sleep 0.1
+            sleep 0.3
         done
         [ -e $run/$number.txt ] ||
             echo "FAIL question $number got no answer" >$run/$number.txt

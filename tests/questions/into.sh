@@ -302,7 +302,7 @@ lines_told() {
 library() { # LANGUAGE HEADER WHAT [FLAG...]
     language=$1 header=$2 what=$3
     shift 3
-    echo "#include <$header>" |
+    printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$header" |
         ${CC:-cc} -E "$@" -x $language - >/dev/null 2>&1 || {
         skip "$what" "$header"
         return 1

@@ -60,7 +60,11 @@ possible() { # WAY NEED COMMAND...
         ;;
     *)
         # x86-64 runs i386's programs, in a quarter of an emulator's time.
-        links "$@" && $run/empty 2>/dev/null && return 0
+        case $machine-$need in
+        x86_64-qemu-i386 | $machine-qemu-$machine)
+            links "$@" && $run/empty 2>/dev/null && return 0
+            ;;
+        esac
         runner=$need
         tool $need "the tests: $way"
         ;;
