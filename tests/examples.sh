@@ -128,7 +128,7 @@ numbers() {
 # --- every example ------------------------------------------------------------
 
 # Runs an example with the arguments that it needs.
-numbers 1 1000 >text
+numbers 1 2300 >text
 run() { # PROGRAM
     case ${1##*/} in
     *indices) "$bin/quickstart" >/dev/null
@@ -137,7 +137,7 @@ run() { # PROGRAM
     *edit) rm -f checkpoint; $limit "$1" checkpoint </dev/null ;;
     *shards) rm -rf shards; $limit "$1" shards </dev/null ;;
     *recipe_large) rm -f large large.?; $limit "$1" large ;;
-    *windows) numbers 1001 2000 >more; $limit "$1" text more ;;
+    *windows) numbers 1 600 >low; numbers 601 1200 >high; $limit "$1" low high ;;
     *spread) $limit "$1" text ;;
     *) $limit "$1" ;;
     esac
@@ -358,9 +358,9 @@ window() {
 # Lines of this repository in three languages. Batches of larger windows are
 # better mixed, and windows learn more than buffers in the order of the files.
 windows() {
-    cat "$root"/*.h "$root"/examples/*.c >c
-    cat "$root"/tests/*.sh "$root"/tests/questions/*.sh >shell
-    cat "$root"/examples/web/*.mjs "$root"/tests/web/*.mjs >js
+    head -n 3000 "$root/statesampler.h" >c
+    cat "$root"/tests/*.sh "$root"/tests/questions/*.sh | head -n 3000 >shell
+    cat "$root"/examples/web/*.mjs "$root"/tests/web/*.mjs | head -n 3000 >js
     status 0 windows c shell js
     awk '/ bits / {
             rows++
