@@ -87,18 +87,34 @@ same_checksum() { # SIZES
 
 # A Windows of the question's own, in the folder `wine`, whose files may have
 # any name. It ends with the question, also when that is broken off: it would
-# go on for ever. It makes no menus in HOME.
+# go on for ever. It makes no menus in HOME. To make one takes four seconds of
+# processor time, so the first is kept, and the others are links to its files.
+# Only its registry is copied: wine would write through a link.
 begin_windows() {
     export WINEDEBUG=-all WINEPREFIX="$PWD/wine" LC_ALL=C.UTF-8
     export WINEDLLOVERRIDES=winemenubuilder.exe=d
-    # It may have ended by itself, when it had nothing to do.
-    trap 'wineserver -k || :; wineserver -w; rm -rf wine' EXIT
+    trap 'end_windows; rm -rf wine' EXIT
     trap 'exit 1' INT TERM HUP
-    wineboot -i >/dev/null 2>&1 </dev/null
+    first=$root/build/test/wine
+    if [ ! -d "$first" ]; then
+        wineboot -i >/dev/null 2>&1 </dev/null
+        end_windows
+        # Another question may have kept one meanwhile.
+        mv -T wine "$first" 2>/dev/null || rm -rf wine
+    fi
+    cp -al "$first" wine
+    rm wine/*.reg
+    cp "$first"/*.reg wine
     # Drive Z as a folder that is shared.
     export SHARE='\\localhost\z$'
     mkdir -p wine/dosdevices/unc/localhost
     ln -s / 'wine/dosdevices/unc/localhost/z$'
+}
+
+# It may have ended by itself, when it had nothing to do.
+end_windows() {
+    wineserver -k || :
+    wineserver -w
 }
 
 # --- Compiling the header by itself -------------------------------------------
