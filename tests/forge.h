@@ -102,6 +102,7 @@ static inline void forge_seal_mix(unsigned char *state, uint32_t sources)
 static inline void forge_move_bases(unsigned char *state, uint32_t sources)
 {
     uint32_t i;
+    int moved = 0;
     for (i = 0; i < sources; i++) {
         unsigned char *s = state + FORGE_SAMPLER(i);
         uint64_t served, global_batch;
@@ -117,8 +118,10 @@ static inline void forge_move_bases(unsigned char *state, uint32_t sources)
                   forge_get(s, FORGE_BASE_STEP) + served / global_batch);
         forge_put(s, FORGE_BASE_EPOCH, forge_get(s, FORGE_EPOCH));
         forge_put(s, FORGE_BASE_POSITION, forge_get(s, FORGE_POSITION));
+        moved = 1;
     }
-    forge_seal_mix(state, sources);
+    if (moved)
+        forge_seal_mix(state, sources);
 }
 
 #endif
