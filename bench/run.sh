@@ -13,7 +13,8 @@
 # Environment variables:
 #     ONLY=pattern   run only the matching steps (below), such as "bulk" or
 #                    "fast tables"; draw no plots
-#     BENCH_QUICK=1  finish in a minute, with times that mean little
+#     BENCH_QUICK=1  finish in half a minute, with times that mean nothing: what
+#                    is compiled with sets of flags is compiled once, at -O1
 #     OUT=folder     write here instead of build/bench (or, with ONLY or
 #                    BENCH_QUICK, a folder beside it)
 #     CC             the compiler. CFLAGS has no effect, as the flags are part
@@ -82,9 +83,15 @@ flags_of() { # SET
     case ${1#clang-} in
     fast) has avx2 -mavx2 && echo '-O3 -mavx2' || echo '-O3' ;;
     O2) echo '-O2' ;;
+    quick) echo '-O1' ;;
     scalar) echo '-O2 -ffreestanding' ;;
     native) echo '-O3 -march=native' ;;
     esac
+}
+
+# The set that a set's programs are compiled with.
+built_as() { # SET
+    if [ -n "$BENCH_QUICK" ] && [ $1 != tcc ]; then echo quick; else echo $1; fi
 }
 
 compiler_of() { # SET
@@ -207,7 +214,7 @@ torch() {
 # NEON against 0.4.0 by counting instructions, as an emulator's times say
 # nothing.
 neon() {
-    title='aarch64-linux-gnu-gcc -O2'
+    title="aarch64-linux-gnu-gcc $(flags_of $(built_as O2))"
     why=$( { without aarch64-linux-gnu-gcc qemu-aarch64
         without_0_4_0 build/oldsampler.h; } | head -n 1)
     if [ -n "$why" ]; then
@@ -302,7 +309,7 @@ obstacle() { # SET PROGRAM
 }
 
 measure() { # SET PROGRAM [ARGUMENT...]
-    set_of_flags=$1 name=$2
+    set_of_flags=$(built_as $1) name=$2
     why=$(obstacle $1 $2 | head -n 1)
     shift 2
     if [ -n "$why" ]; then

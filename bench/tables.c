@@ -143,7 +143,7 @@ static void plot_sizes(void)
             table t;
             contender c;
             n = half == 0 ? power : 3 * power;
-            if (n > 100000000 || (quick() && n > 1000000) ||
+            if (n > 100000000 || (quick() && n > 100000) ||
                 !memory_for((double)n * 8))
                 continue;
             table_init(&t, n, NULL);
@@ -245,7 +245,7 @@ static const size_t usual = 10000000;
 
 static size_t usual_or_less(void)
 {
-    return quick() ? usual / 10 : usual;
+    return quick() ? usual / 100 : usual;
 }
 
 static void plot_resume(void)
@@ -303,7 +303,7 @@ static void measure_shuf(void)
 int main(void)
 {
     measure_table("10^6", 1000000, 0);
-    measure_table("10^8", quick() ? 3000000 : 100000000, 1);
+    measure_table("10^8", quick() ? 300000 : 100000000, 1);
     measure_shuf();
     plot_sizes();
     plot_resume();
