@@ -6,7 +6,7 @@
 #include <time.h>
 
 #define BLEND_SOURCES 8u
-#define BLEND_SAMPLES 40000000u /* of the table */
+#define BLEND_SAMPLES 10000000u /* of the table */
 
 /* --- Arguments and checkpoint --------------------------------------------- */
 
@@ -129,7 +129,7 @@ static int blend_compare(statesampler_mix *mix, const uint32_t *percent)
     blend_whose = (uint16_t *)malloc(BLEND_SAMPLES * sizeof *blend_whose);
     blend_which = (uint64_t *)malloc(BLEND_SAMPLES * sizeof *blend_which);
     if (blend_whose == NULL || blend_which == NULL) {
-        example_fail(1, "no memory for a table of 400 MB");
+        example_fail(1, "no memory for a table of 100 MB");
     }
     seconds = blend_build_table(percent);
     printf("a table of %u samples: %u MB, built in %.2f s\n",

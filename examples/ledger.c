@@ -60,15 +60,17 @@ static uint64_t duration_of(uint64_t sample)
 /* Works until it is killed or all is done; saves after every 64 samples. */
 static void work(ledger *l, uint32_t workers, uint64_t killed)
 {
-    uint64_t ticket[WORKERS], until[WORKERS], time = 0;
+    uint64_t ticket[WORKERS], sample[WORKERS], until[WORKERS], time = 0;
     uint32_t w, first, done;
 
     for (w = 0; w < workers; w++)
         until[w] = NEVER;
     for (done = 1;; done++) {
         for (w = first = 0; w < workers; w++) {
-            if (until[w] == NEVER && ledger_issue(l, &ticket[w]))
-                until[w] = time + duration_of(sample_of(ticket[w]));
+            if (until[w] == NEVER && ledger_issue(l, &ticket[w])) {
+                sample[w] = sample_of(ticket[w]);
+                until[w] = time + duration_of(sample[w]);
+            }
             if (until[w] < until[first])
                 first = w;
         }
@@ -77,7 +79,7 @@ static void work(ledger *l, uint32_t workers, uint64_t killed)
             return;
         until[first] = NEVER;
         example_must(ledger_done(l, ticket[first]));
-        now.times[ticket[first] / SAMPLES][sample_of(ticket[first])]++;
+        now.times[ticket[first] / SAMPLES][sample[first]]++;
         if (done % 64 == 0) {
             example_must(ledger_save(l, now.ledger, LEDGER_WORDS(WINDOW)));
             now.frontier = l->frontier;
