@@ -20,6 +20,7 @@ typedef struct quality {
     generator random; /* every choice of a run, from its master seed */
     uint64_t master;
     double effort; /* 1 is the short run */
+    int whole;     /* in the suite's own test: more than what tells enough */
     quality_result *results;
     size_t count, room;
 } quality;
