@@ -113,7 +113,7 @@ static inline void fit_bins(fit *f, uint32_t count)
     uint32_t i, bag, used;
 
     for (f->first = f->size, i = 0; i < count; i++) {
-        bag = f->size - f->lengths[i];
+        bag = (f->size - f->lengths[i]) % f->size; /* if it is wrong, too */
         f->first = bag < f->first ? bag : f->first;
         fit_put(f, bag, i);
     }

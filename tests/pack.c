@@ -112,6 +112,23 @@ static void fits(int runs)
     CHECK(first * 1000 < best * 1001);
 }
 
+/* Lengths that have become wrong are packed, too, each once. */
+static void wrong_lengths(void)
+{
+    static const uint32_t wrong[] = {0, 101, 202, 60000, 0xffffffff};
+    unsigned char seen[MOST] = {0};
+    uint32_t i;
+    fit f;
+
+    fit_init(&f, MOST, 100, words[0], numbers[0]);
+    for (i = 0; i < MOST; i++)
+        f.lengths[i] = i % 3 ? wrong[i % 5] : random_length(100);
+    fit_bins(&f, MOST);
+    CHECK(f.ends[f.bins] == MOST);
+    for (i = 0; i < MOST; i++)
+        CHECK(f.order[i] < MOST && seen[f.order[i]]++ == 0);
+}
+
 /* Each order of three bins comes as often. */
 static void shuffles(void)
 {
@@ -403,6 +420,7 @@ int main(int argc, char **argv)
     int reduced = check_reduced(argc, argv);
 
     fits(reduced ? 300 : 3000);
+    wrong_lengths();
     shuffles();
     sequences(reduced ? 30 : 400);
     arguments();

@@ -102,6 +102,18 @@ class Packs(unittest.TestCase):
         for each in kinds:
             self.assertEqual(list(PackedBatchSampler(each, 10, 0, 1)), wanted)
 
+    def test_lengths_that_change(self):
+        """They must not; but what they become ends no process."""
+        for wrong in 0, 11, 65535:
+            for use in list, len, lambda packs: packs.at(0):
+                lengths = array.array("H", [5, 1, 9] * 100)
+                packs = PackedBatchSampler(lengths, 10, 0, 1, plan_size=50)
+                lengths[:] = array.array("H", [wrong] * 300)
+                with self.assertRaisesRegex(ValueError, "lengths have chang"):
+                    use(packs)
+        with self.assertRaises(BufferError):
+            lengths.append(5)
+
     def test_seeds(self):
         def packs(**options):
             return list(PackedBatchSampler(range(1, 200), 400, 0, 1,

@@ -107,7 +107,7 @@ int statesampler_pack_init(packer *p, const statesampler_desc *desc,
 }
 
 /* The samples of a plan, pack after pack, and the end of each pack, unless out
-   is NULL. Returns how many packs there are. */
+   is NULL. Returns how many packs there are; 0: a length is wrong by now. */
 STATESAMPLER_API
 size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
                               uint64_t *out, uint64_t *ends);
@@ -121,6 +121,12 @@ size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
     }
     statesampler_seek(&p->sampler, plan);
     pack_plan(p);
+    for (i = 0; i < p->plan.ends[p->plan.bins]; i++) {
+        if (fit_length(p->lengths, p->width, p->samples[i]) - 1 >=
+            p->plan.size) {
+            return 0;
+        }
+    }
     for (pack = 0; out != NULL && pack < p->plan.bins; pack++) {
         places = fit_bin(&p->plan, (uint32_t)pack, &count);
         for (i = 0; i < count; i++) {

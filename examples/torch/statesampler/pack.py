@@ -100,8 +100,7 @@ class _Plans:
                 if key == (epoch, plan):
                     return found
             out, ends = indices(self.plan_size), indices(self.plan_size)
-            count = c.pack_plan(self._packer, epoch, plan, address(out),
-                                address(ends))
+            count = self._count(epoch, plan, address(out), address(ends))
             ends = ends[:count].tolist()
             found = [out[:ends[-1]].tolist(), [0] + ends]
             self._last.append(((epoch, plan), *found))
@@ -117,9 +116,15 @@ class _Plans:
                 self._counts[epoch] = {}
             counts = self._counts[epoch]
             if plan not in counts:
-                counts[plan] = c.pack_plan(self._packer, epoch, plan, None,
-                                           None)
+                counts[plan] = self._count(epoch, plan, None, None)
             return counts[plan]
+
+    def _count(self, *made):
+        count = c.pack_plan(self._packer, *made)
+        if count == 0:
+            raise ValueError("lengths have changed since the sampler was made:"
+                             " one is 0 or above max_tokens by now")
+        return count
 
     def state(self, epoch, plan):
         """That of the order, at a plan."""
@@ -327,7 +332,8 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
 
     lengths: how many tokens each sample of the dataset has; fewer of them than
         a DataLoader's dataset has samples raise ValueError. An array of 16 or
-        32 bits, such as numpy.memmap, is used as it is; it must not change.
+        32 bits, such as numpy.memmap, is used as it is; it must not change. (A
+        loop raises ValueError where it finds that one is 0 or too long now.)
     max_tokens: the most tokens of a pack. A longer sample raises ValueError.
     rank, num_replicas, seed, shuffle, stream, chunk_size, window: as in
         StatefulDistributedSampler.
