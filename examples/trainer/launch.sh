@@ -36,6 +36,9 @@ export OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
+# When one process has ended, the others would wait for it for ever: end them
+# at once, not after two seconds.
+export OMPI_MCA_odls_base_sigkill_timeout=0
 # mpirun watches files of processes that have ended; with epoll libevent warns
 # of each.
 export EVENT_NOEPOLL=1

@@ -10,7 +10,7 @@ stopped() {
         # What runs behind a script would not see a SIGQUIT.
         RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
             sh examples/trainer/launch.sh 2 "$yaml" CHECKPOINT.DIR=$dir \
-            OPTIMIZER.num_epochs=60 >"$folder/said" 2>"$folder/errors" &
+            OPTIMIZER.num_epochs=20 >"$folder/said" 2>"$folder/errors" &
         job=$!
         # Ends: the run writes its first step or ends.
         while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
@@ -35,8 +35,8 @@ stopped() {
         grep -q '^stopped by a signal after step' "$folder/said" ||
             fail 'it does not save'
     done
-    same "$(digest 1 OPTIMIZER.num_epochs=60)" "$(run 1 $dir \
-        OPTIMIZER.num_epochs=60 | sed -n 's/^digest //p')" 'after a stop'
+    same "$(digest 1 OPTIMIZER.num_epochs=20)" "$(run 1 $dir \
+        OPTIMIZER.num_epochs=20 | sed -n 's/^digest //p')" 'after a stop'
     # The second signal ends a run that does not come to an end of its step.
     wrap "trap '' USR1; touch $folder/hangs; sleep 60"
     TRAINER=$folder/wrapped sh examples/trainer/launch.sh 1 "$yaml" \
