@@ -12,6 +12,7 @@
 #include "groups.h"
 
 #define EPOCHS 2u
+#define SEED 42u
 #define MOST 1000000u /* positions in all */
 
 static const char usage[] =
@@ -27,7 +28,7 @@ static statesampler_perm order_of(uint64_t epoch)
 {
     statesampler_perm order;
 
-    example_must(statesampler_perm_init(&order, g.prompts, 42, epoch, 0));
+    example_must(statesampler_perm_init(&order, g.prompts, SEED, epoch, 0));
     return order;
 }
 
@@ -48,6 +49,8 @@ static int live(unsigned char *state, uint64_t ranks, uint64_t steps)
     const uint64_t step = g.batch * g.copies / 4;
     const statesampler_desc desc = {
         .num_samples = groups_positions(&g),
+        .seed = SEED,
+        .stream = statesampler_hash(0, &g, sizeof g), /* refuses other groups */
         .batch_size = (uint32_t)step,
         .order = STATESAMPLER_ORDER_SEQUENTIAL};
     statesampler s;

@@ -8,7 +8,9 @@
 
    The position is the state: that of a sampler with the order SEQUENTIAL, the
    length groups_positions and world_size 1, whose batch is a step of all ranks.
-   Rank r's part begins r parts after the step's first position. */
+   Rank r's part begins r parts after the step's first position. Give it the
+   order's seed and, as stream, statesampler_hash of the groups: it then refuses
+   the state of others. */
 #ifndef GROUPS_H
 #define GROUPS_H
 

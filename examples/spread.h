@@ -6,10 +6,11 @@
    group is long, so at most one sample of each, in a shuffled order; and rounds
    that follow each other have no group in common.
 
-   The position is the state: that of a sampler with the order SEQUENTIAL, whose
-   batches spread_map turns into samples, on any number of ranks. No group comes
-   twice in `apart` positions, also where the last step is padded with the first
-   samples. (If largest * apart == samples: from a multiple of apart on.) */
+   The position is the state: that of a sampler with the order SEQUENTIAL, this
+   seed and, as stream, statesampler_hash of ids and `apart`, by which it refuses
+   other orders. spread_map turns its batches into samples, on any number of
+   ranks. No group comes twice in `apart` positions, also where the last step is
+   padded. (If largest * apart == samples: from a multiple of apart on.) */
 #ifndef SPREAD_H
 #define SPREAD_H
 
@@ -26,8 +27,8 @@ typedef struct spread {
     uint64_t first; /* where the epoch begins; the rounds go around */
 } spread;
 
-/* How many samples a group can have: one for each whole step, at least 1.
-   `apart` is not 0. */
+/* How many samples a group can have: one for each whole step, at least 1. Its
+   others must repeat it in a step. `apart` is not 0. */
 static inline uint64_t spread_room(uint64_t samples, uint64_t apart)
 {
     return samples < apart ? 1 : samples / apart;
@@ -119,8 +120,7 @@ static inline uint64_t spread_start(const spread *s, uint64_t round)
            (rest > s->largest ? rest - s->largest : 0);
 }
 
-/* Turns positions into samples: a batch of a sampler with the order SEQUENTIAL.
-   Each time it takes those of a round. */
+/* Turns positions into samples, each time those of a round. */
 static inline void spread_map(const spread *s, uint64_t *out, size_t count)
 {
     uint64_t at, round, start, place, length;

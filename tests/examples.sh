@@ -871,6 +871,16 @@ ledger() {
         END { exit rows != 18 }' out_ledger
 }
 
+# A program whose next run has other groups, a seed or steps by an edit: it
+# refuses the state of the run before.
+refuses_other() { # PROGRAM FIELD EDIT [ARGUMENT]
+    sed "$3" "$root/examples/$1.c" >other.c
+    ${CC:-cc} -std=c99 -O1 -w -I"$root" -I"$root/examples" $core -o other \
+        other.c
+    status 1 ./other $4
+    finds "^$1: the state has another $2" err
+}
+
 groups() {
     for numbers in '' '1003 16 9 1' '48 1 48 3' '97 48 1 1' '50 16 3 5' \
         '700 3 16 7' '1000 144 1 1' '999 12 4 3'; do
@@ -889,6 +899,7 @@ groups() {
         status 2 groups $huge
         empty out
     done
+    refuses_other groups stream 's,lives++,&\, g.copies *= 2\, g.reuse /= 2,' ''
 }
 
 # Whatever the lengths are; those of packs must be in the budget.
@@ -941,9 +952,18 @@ spread() {
             batches["NO_DUPLICATES"] == 0 && steps["NO_DUPLICATES"] > 9 &&
             batches["spread"] + steps["spread"] == 0 &&
             left["spread"] == left["shuffle"]) }' out
+    for change in 'stream s.apart--' 'stream ids[0] ^= 1' 'seed s.seed++'; do
+        refuses_other spread ${change%% *} \
+            "s/s.largest = spread_list/${change#* }; &/" words
+    done
     sed 's/^/state/' words | cat words - >more
     status 1 spread more
-    finds 'words with one stem [0-9]* have no room in whole steps of 128' err
+    must=$(cut -c 1-5 more | sort | uniq -c | awk '
+        { all += $1; size[NR] = $1 }
+        END { room = int(all / 128)
+            for (i in size) if (size[i] > room) must += size[i] - room
+            print must }')
+    finds "^spread: $must words must repeat a stem in a step" err
     : >none
     status 2 spread none
     finds 'a FILE with words is needed' err
