@@ -279,6 +279,8 @@ static void draw_out(operation *op, uint64_t batch_size, size_t count)
 {
     op->a = chance(80) ? 0 : 1 + draw(2);
     op->b = batch_size < ROOM ? batch_size : ROOM;
+    if (batch_size > 40 && op->times > 3) /* the third tells no more */
+        op->times = 3;
     if (batch_size > ROOM) {
         op->times = 1;
         if (count > ROOM)
@@ -403,8 +405,8 @@ static void draw_audit(operation *op, const oldsampler *s)
     op->b = s->run.batch_size;
     op->c = s->run.leg.base.step;
     op->d = draw(6);
-    /* Of up to 1000 samples the whole epoch. */
-    op->times = 1 + (uint32_t)(1000 / (op->a * op->b));
+    /* Of up to 200 samples the whole epoch. */
+    op->times = 1 + (uint32_t)(200 / (op->a * op->b));
     if (op->a > 8 || op->b > ROOM)
         op->what = op_get_counts;
 }
@@ -677,13 +679,13 @@ static void draw_mix_operation(operation *op)
     case 3:
     case 4:
         op->what = op_mix_next;
-        op->times = 1 + draw32(20);
+        op->times = 1 + draw32(12);
         draw_out(op, most, most > ROOM ? ROOM + 1 : 0);
         break;
     case 5:
     case 6:
     case 7:
-        op->times = chance(50) ? 1 : 1 + draw32(30);
+        op->times = chance(50) ? 1 : 1 + draw32(16);
         if (draw_turn(&op->c, slot)) {
             what = op_mix_at;
             if (now.apart[slot] && op->times > now.till[slot] - op->c)
