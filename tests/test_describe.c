@@ -265,7 +265,7 @@ static void test_mixes(int cases)
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
-    test_samplers(reduced ? 300 : 20000);
-    test_mixes(reduced ? 100 : 3000);
+    test_samplers(reduced ? 300 : 8000);
+    test_mixes(reduced ? 100 : 1200);
     return check_done("test_describe");
 }

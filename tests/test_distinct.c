@@ -55,7 +55,7 @@ static void check_epoch(uint64_t n, uint32_t order, uint32_t partition,
 int main(int argc, char **argv)
 {
     static const uint64_t bits[] = {30, 33, 40, 53, 61, 62};
-    uint64_t steps = check_reduced(argc, argv) ? 30 : 1000;
+    uint64_t steps = check_reduced(argc, argv) ? 30 : 400;
     uint32_t partition;
     size_t i;
     for (i = 0; i < sizeof bits / sizeof bits[0]; i++)

@@ -243,7 +243,7 @@ int main(int argc, char **argv)
     test_steps();
     test_epoch_without_turns();
     test_count_that_wraps();
-    test_samplers(reduced ? 3000 : 120000);
-    test_mixes(reduced ? 3000 : 80000);
+    test_samplers(reduced ? 3000 : 50000);
+    test_mixes(reduced ? 3000 : 30000);
     return check_done("test_forged");
 }

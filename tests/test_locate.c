@@ -240,7 +240,7 @@ static void test_small(int reduced)
                                 d.tail = tail;
                                 d.drop_last = drop_last;
                                 if (model_makes_sense(&d))
-                                    run_case(&d, reduced ? 1 : 4);
+                                    run_case(&d, reduced ? 1 : 2);
                             }
 }
 
@@ -463,8 +463,8 @@ int main(int argc, char **argv)
     test_by_hand();
     test_chunks();
     test_small(reduced);
-    test_larger(reduced ? 200 : 1500);
-    test_big(reduced ? 200 : 6000);
+    test_larger(reduced ? 200 : 600);
+    test_big(reduced ? 200 : 3000);
     test_big_carry(reduced ? 100 : 2500);
     return check_done("test_locate");
 }

@@ -80,7 +80,7 @@ static void check_sampled(uint64_t n, unsigned samples)
 
 static void sweep_bijections(int reduced)
 {
-    uint64_t n, every = reduced ? 600 : 32768, keyed = reduced ? 128 : 4096;
+    uint64_t n, every = reduced ? 600 : 16384, keyed = reduced ? 128 : 4096;
     unsigned key, k, top = reduced ? 16 : 24;
     for (n = 1; n <= every; n++)
         check_bijection(n, 1, 0, 0);

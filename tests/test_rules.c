@@ -304,7 +304,7 @@ static void check_stream(uint64_t n, uint32_t world, uint32_t batch,
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
-    uint64_t n, small = reduced ? 14 : 45;
+    uint64_t n, small = reduced ? 14 : 30;
     uint32_t world, batch, order, tail, drop_last, most = reduced ? 5 : 9;
     unsigned k;
     check_table();
@@ -337,7 +337,7 @@ int main(int argc, char **argv)
                 check_vissl(n, world, 2, order, 0);
                 check_stream(n, world, 3, order);
             }
-    for (k = 0; k < (reduced ? 20u : 600u); k++) {
+    for (k = 0; k < (reduced ? 20u : 250u); k++) {
         n = check_random(400);
         world = (uint32_t)check_random(17) + 1;
         batch = (uint32_t)check_random(40) + 1;
