@@ -633,6 +633,8 @@ class Errors(unittest.TestCase):
                 (([3, 2**32], 100), r"lengths\[1\] should be"),
                 (([3, 2.5], 100), r"lengths\[1\] should be"),
                 (([3, "x"], 100), r"lengths\[1\] should be"),
+                (([3, True], 100), r"lengths\[1\] should be"),
+                ((torch.tensor([True]), 100), r"lengths\[0\] should be"),
                 (([], 100), "lengths should not be empty"),
                 ((5, 100), "lengths should be a list"),
                 ((torch.tensor(5), 100), "lengths should be a list"),
@@ -653,8 +655,10 @@ class Errors(unittest.TestCase):
                 PackedBatchSampler([1], 5, 0, 1, **wrong)
         with self.assertRaisesRegex(TypeError, "lengths of samples, not a "):
             PackedBatchSampler(torch.utils.data.SequentialSampler([1]), 5)
-        with self.assertRaisesRegex(TypeError, "as a list, not a Dataset"):
-            PackedBatchSampler(Dataset(9), 5)
+        for wrong in Dataset(9), {1: 5}, {5}:
+            with self.assertRaisesRegex(TypeError, "as a list, not a " +
+                                        type(wrong).__name__):
+                PackedBatchSampler(wrong, 5)
         for workers in 0, 1:
             with self.assertRaisesRegex(ValueError, "lengths of samples: it "
                                         "has 30, but the dataset has 40$"):

@@ -167,6 +167,7 @@ class Order(Steps):
         numbers = [chance.randrange(20) for _ in range(300)]
         want = list(SpreadBatchSampler(numbers, 5, 0, 1))
         for groups in ([f"stem {i}" for i in numbers], torch.tensor(numbers),
+                       list(torch.tensor(numbers)),
                        (-i for i in numbers), [(i, None) for i in numbers],
                        torch.tensor(numbers).numpy()):
             self.assertEqual(list(SpreadBatchSampler(groups, 5, 0, 1)), want)
@@ -391,6 +392,7 @@ class Errors(unittest.TestCase):
                 ((5, 2), {}, "groups should be a list"),
                 ((torch.tensor(5), 2), {}, "groups should be a list"),
                 (([[1], [2]], 2), {}, "groups should be a list .* unhashable"),
+                ((list(torch.tensor([[1], [2]])), 2), {}, "unhashable"),
                 ((range(9), 0), {}, "batch_size should be"),
                 ((range(9), 2, 1, 1), {}, "Invalid rank 1"),
                 ((range(9), 2), {"apart": 1}, "apart should be"),

@@ -47,6 +47,8 @@ def _numbers(lengths):
         raise ValueError("lengths should be a list or an array of integers, "
                          f"but got {type(lengths).__name__}") from None
     try:
+        if bool in map(type, listed):
+            raise TypeError
         found = array.array("I", listed)
     except (TypeError, OverflowError):
         for i, each in enumerate(listed):

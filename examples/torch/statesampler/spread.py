@@ -7,6 +7,7 @@ import ctypes
 import struct
 import zlib
 
+from torch import Tensor
 from torch.utils.data import Sampler as _TorchSampler
 
 from ._arguments import flag, whole, whole_batch_size
@@ -30,9 +31,10 @@ class _Groups:
     """The group of each sample, as a number, and the list of an epoch."""
 
     def __init__(self, groups):
-        numbers = {}
+        numbers = {}    # A tensor is equal to itself alone.
         self.ids = array.array("q", [
-            numbers.setdefault(group, len(numbers)) for group in groups])
+            numbers.setdefault(group.tolist() if isinstance(group, Tensor) else
+                               group, len(numbers)) for group in groups])
         self.sizes = collections.Counter(self.ids).values()
         self.digest = zlib.crc32(self.ids)
         self._last = None, None

@@ -5,6 +5,7 @@ import multiprocessing.context
 import sys
 import threading
 import warnings
+from collections.abc import Mapping
 
 import torch
 import torch.distributed as dist
@@ -39,12 +40,16 @@ def no_sampler(init):
                     "Trainer(use_distributed_sampler=False))")
         for given in (*arguments[:1], options.get("lengths"),
                       options.get("groups")):
-            # list() ends only if __getitem__ raises IndexError.
-            if hasattr(given, "__getitem__") and not (
-                    hasattr(given, "__iter__") or hasattr(given, "tolist")):
+            # A dict's or set's order is not the dataset's; and list() ends
+            # only if __getitem__ raises IndexError.
+            if isinstance(given, (Mapping, set, frozenset)) or (
+                    hasattr(given, "__getitem__") and not (
+                        hasattr(given, "__iter__") or
+                        hasattr(given, "tolist"))):
                 raise TypeError(
                     f"{self._owner} takes {self._takes} as a list, not a "
-                    f"{type(given).__name__}: a dataset is for the DataLoader")
+                    f"{type(given).__name__}. (A dataset is for the "
+                    "DataLoader.)")
         init(self, *arguments, **options)
     return checked
 
