@@ -2,6 +2,7 @@
 what follows. Beside it what two other projects do."""
 
 import copy
+import enum
 import io
 import os
 import random
@@ -15,9 +16,27 @@ import unittest
 
 from common import EXAMPLES, DataLoader, cases, main, raw, torch
 import loader_torchdata
-from statesampler import RepeatSampler
+from statesampler import PackedBatchSampler, RepeatSampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import SpreadBatchSampler
 from statesampler import StatefulDistributedSampler as Distributed
+
+
+try:
+    import numpy
+    numpys = [(numpy.str_("v1"), "v1"), (numpy.float32(.5), "0.5"),
+              (numpy.float64(.1), "0.1"), (numpy.int64(17), "17")]
+except ImportError:
+    numpys = []
+
+
+class Name(str, enum.Enum):
+    ONE = "v1"
+
+
+class Precise(float):
+    """As numpy 2's float64."""
+    __repr__ = __str__ = lambda self: f"Precise({float(self)!r})"
 
 
 class Known(list):
@@ -46,6 +65,10 @@ KINDS = {
     "one": lambda n, **more: Distributed(range(n), 2, 0, seed=3, **more),
     "many": lambda n, **more: RoundRobin([n, n + 5], 4, 0, 2, seed=3, **more),
     "groups": lambda n, **more: RepeatSampler(range(n), 2, 4, seed=3, **more),
+    "packs": lambda n, **more: PackedBatchSampler(
+        [1 + i % 7 for i in range(n)], 8, 0, 1, seed=3, plan_size=20, **more),
+    "spread": lambda n, **more: SpreadBatchSampler(
+        [i % 12 for i in range(n)], 4, 0, 1, seed=3, **more),
 }
 
 
@@ -61,7 +84,9 @@ class Fingerprints(unittest.TestCase):
         """Readable text, the same on every rank, in a checkpoint that loads
         with weights_only."""
         for given, text in (("v1", "v1"), (b"\x00\xff", "bytes 00ff"), (17, "17"),
-                            (torch.tensor(17), "17"), (1.5, "1.5"), ("", "")):
+                            (torch.tensor(17), "17"), (1.5, "1.5"), ("", ""),
+                            (torch.tensor(.5), "0.5"), (Name.ONE, "v1"),
+                            (Precise(.1), "0.1"), *numpys):
             states = [Distributed(range(9), 3, rank, fingerprint=given)
                       .state_dict() for rank in range(3)]
             for state in map(reread, states):
@@ -73,7 +98,7 @@ class Fingerprints(unittest.TestCase):
             self.assertNotEqual(
                 Distributed(range(9), 1, 0, fingerprint=one).fingerprint,
                 Distributed(range(9), 1, 0, fingerprint=other).fingerprint)
-        for wrong in True, [1], object():
+        for wrong in True, [1], object(), torch.tensor([1, 2]):
             with self.assertRaisesRegex(ValueError, "fingerprint should be"):
                 Distributed(range(9), 1, 0, fingerprint=wrong)
         for wrong in "reject", None, 1:
@@ -116,10 +141,12 @@ class Fingerprints(unittest.TestCase):
             first = [next(units) for _ in range(3)]
             with self.assertRaisesRegex(
                     ValueError, "the state has fingerprint 'old', "
-                                "but here it is 'bytes ab'"):
+                                r"but here it is 'bytes ab' \(if the dataset is "
+                                r"the same, pass fingerprint='old'\)"):
                 sampler.load_state_dict(state)
             rest = list(units)
             self.assertEqual(first + rest, list(kind(50)))
+            kind(50, fingerprint="old").load_state_dict(state)
 
     def test_accept(self):
         """The same place, and from then on the new fingerprint; but another

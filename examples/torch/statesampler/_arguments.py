@@ -91,17 +91,21 @@ def world(num_replicas, rank):
 
 
 def text_of(fingerprint):
-    """A fingerprint as readable text."""
-    if fingerprint is None or isinstance(fingerprint, str):
-        return fingerprint
-    if isinstance(fingerprint, (bytes, bytearray)):
-        return f"bytes {fingerprint.hex()}"
+    """A fingerprint as readable text; torch.load takes no class of its own."""
+    if fingerprint is None:
+        return None
     try:
-        if isinstance(fingerprint, bool):
+        plain = getattr(fingerprint, "item", lambda: fingerprint)()
+        if isinstance(plain, bool):
             raise TypeError
-        return repr(fingerprint if isinstance(fingerprint, float) else
-                    operator.index(fingerprint))
-    except TypeError:
+        if isinstance(plain, (bytes, bytearray)):
+            return f"bytes {plain.hex()}"
+        if isinstance(plain, str):
+            return str.__str__(plain)
+        if isinstance(plain, float):
+            return float.__repr__(plain)
+        return repr(operator.index(plain))
+    except (TypeError, ValueError, RuntimeError):
         raise ValueError("fingerprint should be a string, bytes or a number, "
                          f"but got a {type(fingerprint).__name__}") from None
 
@@ -110,7 +114,8 @@ def other_fingerprint(theirs, ours):
     """What differs, in words; nothing if one of them is None."""
     if theirs == ours or None in (theirs, ours):
         return []
-    return [f"the state has fingerprint {theirs!r}, but here it is {ours!r}"]
+    return [f"the state has fingerprint {theirs!r}, but here it is {ours!r} "
+            f"(if the dataset is the same, pass fingerprint={theirs!r})"]
 
 
 def own_fingerprint(dataset):

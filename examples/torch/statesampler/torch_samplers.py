@@ -455,8 +455,10 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     stream: gives datasets with the same seed different orders.
     fingerprint: what identifies the dataset's contents: a string, bytes or a
         number, the same on every rank. None: dataset._fingerprint if that is
-        one, as in Hugging Face's datasets. States have it as text: a number as
-        it is written, of bytes their type and hexadecimal digits.
+        one, as in Hugging Face's datasets, where a map() by a function that
+        they cannot hash gets another one in each run: pass your own then.
+        States have it as text: a number as it is written, of bytes their type
+        and hexadecimal digits.
     changed: what load_state_dict does with a state whose fingerprint differs.
         "refuse" raises ValueError. "next_epoch" leaves out the rest of the
         epoch and begins the next one, also if the length differs. "accept"
