@@ -360,8 +360,12 @@ class Errors(unittest.TestCase):
     def test_arguments(self):
         for window in 0, 63, 100, 2**32, -64, "64", 64.0, None, True:
             self.refuses(ValueError, "window should", Ledger, 9, window)
-        for length in -1, 2**62 + 1, "9", 9.0, None, [1, 2]:
+        for length in -1, 2**62 + 1, True:
             self.refuses(ValueError, "length should", Ledger, length, 64)
+        for wrong in "9", 9.0, None, [1, 2]:
+            self.refuses(ValueError, "should be a Sampler, a Mix or an integer"
+                         f", but got a {type(wrong).__name__}$", Ledger, wrong,
+                         64)
         for epochs in -1, 2**63, "1", 1.0:
             self.refuses(ValueError, "epochs should", Ledger, 9, 64,
                          epochs=epochs)

@@ -619,6 +619,8 @@ class Large(unittest.TestCase):
         packs = list(PackedBatchSampler([3, 4, 5] * 10000, 10**9, 0, 1))
         self.assertEqual(sorted(flat(packs)), list(range(30000)))
         self.assertEqual([len(pack) for pack in packs], [10000] * 3)
+        packs = list(PackedBatchSampler([3, 4], 9, 0, 1, plan_size=2**31 - 1))
+        self.assertEqual(sorted(flat(packs)), [0, 1])
         self.assertLess(used()[0] - memory, 10**9)
         self.assertLess(used()[1] - seconds, 3)
 

@@ -88,6 +88,10 @@ class Ledger:
                                 "has its own: " + ", ".join(options))
             self._order = copy.copy(sampler_or_length)
             self._numbers = False
+        elif not hasattr(sampler_or_length, "__index__"):
+            raise ValueError("sampler_or_length should be a Sampler, a Mix or "
+                             "an integer, but got a " +
+                             type(sampler_or_length).__name__)
         else:
             self._order = _shuffled(sampler_or_length, **options)
             self._numbers = True

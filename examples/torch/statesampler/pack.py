@@ -68,11 +68,12 @@ class _Plans:
         with warnings.catch_warnings():     # It is only read.
             warnings.simplefilter("ignore")
             self._kept = torch.frombuffer(view, dtype=torch.uint8)
-        self.order = SamplerCursor(len(view), 0, 1, self.plan_size, **options)
+        self._most = min(self.plan_size, len(view))
+        self.order = SamplerCursor(len(view), 0, 1, self._most, **options)
         self.count = self.order.num_steps
         # Not zeroed: the pages of lengths that no sample has stay unused.
         self._memory = torch.empty(
-            c.pack_bytes(self.plan_size, self.max_tokens), dtype=torch.uint8)
+            c.pack_bytes(self._most, self.max_tokens), dtype=torch.uint8)
         self._packer = self._memory.data_ptr()
         number = ctypes.c_uint64()
         code = c.pack_init(self._packer, self.order._desc,
@@ -84,7 +85,7 @@ class _Plans:
                 f"be in [1, max_tokens={self.max_tokens}]: cut the sample, or "
                 "leave it out")
         check(code)
-        self.digest = number.value ^ (self.plan_size << 32 | self.max_tokens)
+        self.digest = number.value ^ (self._most << 32 | self.max_tokens)
         self._counts, self._last = {}, collections.deque(maxlen=2)
         self._lock = threading.Lock()
 
@@ -101,7 +102,7 @@ class _Plans:
             for key, *found in self._last:
                 if key == (epoch, plan):
                     return found
-            out, ends = indices(self.plan_size), indices(self.plan_size)
+            out, ends = indices(self._most), indices(self._most)
             count = self._count(epoch, plan, address(out), address(ends))
             ends = ends[:count].tolist()
             found = [out[:ends[-1]].tolist(), [0] + ends]
