@@ -62,6 +62,15 @@ made() { # FILE
     }
 }
 
+# Makes files that several questions need at the same time. Where there is
+# flock, the first question makes them and the others wait.
+make_once() { # FILE...
+    mkdir -p "$root/build"
+    set -- "$MAKE" -s "$@"
+    ! command -v flock >/dev/null || set -- flock build "$@"
+    (cd "$root" && "$@")
+}
+
 # A program of tests/ in one way, perhaps run by something.
 try() { # WAY NAME full|reduced [RUNNER...]
     target=build/test/$1/$2 amount=$3

@@ -138,17 +138,19 @@ stop() { # STATUS
 
 # Every half minute a line with the time that is left, if what is left takes as
 # long as what is done.
-tell_time() { # DONE COUNT
+tell_time() { # COUNT
     now=$(($(date +%s) - began))
-    [ $now -ge $next ] && [ "$1" -lt "$2" ] || return 0
+    [ $now -ge $next ] || return 0
+    finished=$(ls $run | grep -c '^[0-9]*\.txt$')
+    [ "$finished" -lt "$1" ] || return 0
     next=$((now + 30))
-    left=$((now * ($2 - $1) / $1))
+    left=$((now * ($1 - finished) / finished))
     if [ $left -ge 90 ]; then
         left="$(((left + 30) / 60)) minutes"
     else
         left="$left seconds"
     fi
-    echo "about $left left: $1 of $2 are done"
+    echo "about $left left: $finished of $1 are done"
 }
 
 # Has the list answered by children, and prints the answers in its order.
@@ -163,7 +165,7 @@ answer_all() {
         done
         [ -e $run/$number.txt ] ||
             echo "FAIL question $number got no answer" >$run/$number.txt
-        tell_time $(($(ls $run | grep -c '^[0-9]*\.txt$'))) $count
+        tell_time $count
         sed -e "s#^ok  #[$number/$count] &#" \
             -e "s#^FAIL#[$number/$count] &#" $run/$number.txt
     done

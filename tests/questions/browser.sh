@@ -7,9 +7,9 @@ module() { # QUESTION simd|plain|inlined
             node tests/web/module.mjs "$@")
 }
 
-# Two questions may need them at the same time: make sees that they are there.
 quietly_web() {
-    "$MAKE" -s build/web/made build/test/cc/serve build/bag >"$folder/said" 2>&1 || {
+    make_once build/web/made build/test/cc/serve build/bag \
+        >"$folder/said" 2>&1 || {
         cat "$folder/said"
         return 1
     }

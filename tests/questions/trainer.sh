@@ -2,16 +2,10 @@
 
 # --- Its configuration --------------------------------------------------------
 
-# Questions that are answered at the same time build one after the other.
 trainer_make() { # TARGET
-    mkdir -p "$root/build"
     STRICT=$(echo $STRICT -Wmissing-prototypes)
     export STRICT
-    if command -v flock >/dev/null; then
-        (cd "$root" && flock build "$MAKE" -s "$1")
-    else
-        (cd "$root" && "$MAKE" -s "$1")
-    fi
+    make_once "$1"
 }
 
 # The program with the configuration, with sanitizers if there are some.
