@@ -2,8 +2,8 @@
    Used by bag.c; copy it if you like. Include it after statesampler.h.
 
    Every item comes once, in a random order, before any comes again, and the
-   last of one bag is not the first of the next. Items are numbers of yours; a
-   number may be there several times, as in a loot table.
+   last of one bag is not the first of the next (but may have its number). Items
+   are numbers of yours; one may be there several times, as in a loot table.
 
    A state is two words, which in a file are 16 bytes, little-endian:
    word 0, from bit 0 on: seed (32 bits), number of the order (24), back (8)

@@ -40,7 +40,6 @@ static uint32_t draw(uint32_t n)
     return (uint32_t)(x >> 33) % n;
 }
 
-/* The sample of a ticket. */
 static uint64_t sample_of(uint64_t ticket)
 {
     statesampler_perm order;
@@ -67,10 +66,8 @@ static void work(ledger *l, uint32_t workers, uint64_t killed)
         until[w] = NEVER;
     for (done = 1;; done++) {
         for (w = first = 0; w < workers; w++) {
-            if (until[w] == NEVER && ledger_issue(l, &ticket[w])) {
-                sample[w] = sample_of(ticket[w]);
-                until[w] = time + duration_of(sample[w]);
-            }
+            if (until[w] == NEVER && ledger_issue(l, &ticket[w]))
+                until[w] = time + duration_of(sample[w] = sample_of(ticket[w]));
             if (until[w] < until[first])
                 first = w;
         }
@@ -89,7 +86,9 @@ static void work(ledger *l, uint32_t workers, uint64_t killed)
     }
 }
 
-/* Runs to the end, and returns how often it was killed. */
+/* Runs to the end; returns how often it was killed. The low-water mark is that
+   of huggingface/trl#5911. NVIDIA-NeMo/RL#3599 and OpenRLHF/OpenRLHF#1322 skip
+   (openrlhf/trainer/ppo_trainer_async.py at 03ae817e, GenerateSamplesActor). */
 static int run(int way, uint32_t every)
 {
     uint64_t bits[WINDOW / 64];
@@ -141,8 +140,7 @@ int main(int argc, char **argv)
     for (every = 1000; every <= 32000; every *= 2) {
         for (way = 2; way >= 0; way--) {
             kills = run(way, every);
-            if (!report(every, ways[way], kills) && way == 0)
-                exact = 0;
+            exact &= report(every, ways[way], kills) || way > 0;
         }
         all += kills;
     }
