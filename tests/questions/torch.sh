@@ -51,12 +51,8 @@ questions() {
         test_readme test_kills
     ask "PyTorch: which samples were in a step; another dataset's fingerprint" \
         torch $python test_recorder test_changed
-    ask "PyTorch: a ledger, as in C, killed; groups by TRL's rule, killed" \
-        torch $python test_ledger test_repeat
-    ask 'PyTorch: packs within a budget, killed, and what others lose' \
-        torch $python test_pack
-    ask 'PyTorch: no two of one group in a step, killed; beside NO_DUPLICATES' \
-        torch $python test_spread
+    ask 'PyTorch: ledgers, groups, packs, spread; killed, and beside others' \
+        torch $python test_ledger test_repeat test_pack test_spread
     ask 'PyTorch: 2 processes, one killed, then 3; augmented in workers' \
         torch_train $python
     ask 'PyTorch: the figures are measured (quick)' torch_figures $python

@@ -3,18 +3,17 @@ what follows. Beside it what two other projects do."""
 
 import copy
 import enum
+import hashlib
 import io
+import multiprocessing
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
-import textwrap
 import time
 import unittest
 
-from common import EXAMPLES, DataLoader, cases, main, raw, torch
+from common import DataLoader, cases, main, raw, torch
 import loader_torchdata
 from statesampler import PackedBatchSampler, RepeatSampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
@@ -83,8 +82,9 @@ class Fingerprints(unittest.TestCase):
     def test_what_a_state_says(self):
         """Readable text, the same on every rank, in a checkpoint that loads
         with weights_only."""
-        for given, text in (("v1", "v1"), (b"\x00\xff", "bytes 00ff"), (17, "17"),
-                            (torch.tensor(17), "17"), (1.5, "1.5"), ("", ""),
+        for given, text in (("v1", "v1"), (b"\x00\xff", "bytes 00ff"),
+                            (17, "17"), (torch.tensor(17), "17"),
+                            (1.5, "1.5"), ("", ""),
                             (torch.tensor(.5), "0.5"), (Name.ONE, "v1"),
                             (Precise(.1), "0.1"), *numpys):
             states = [Distributed(range(9), 3, rank, fingerprint=given)
@@ -300,59 +300,62 @@ class Peers(unittest.TestCase):
             Distributed(range(1010), 1, 0).load_state_dict(state)
 
 
-PROGRAM = textwrap.dedent("""
-    import hashlib, os, sys, time
-    import torch
-    from statesampler import StatefulDistributedSampler
-    lines = open("data").read().split()
-    sampler = StatefulDistributedSampler(
-        lines, 1, 0, changed=sys.argv[1],
+def trains(changed, epochs):
+    """The batches, each after the checkpoint that counts it."""
+    with open("data") as file:
+        lines = file.read().split()
+    sampler = Distributed(
+        lines, 1, 0, changed=changed,
         fingerprint=hashlib.sha256(" ".join(lines).encode()).digest())
     if os.path.exists("checkpoint"):
         sampler.load_state_dict(
             torch.load("checkpoint", weights_only=True)["sampler"])
-    loader = torch.utils.data.DataLoader(lines, 3, sampler=sampler)
-    for _ in range(int(sys.argv[2])):
-        for batch in loader:
-            print(*batch, flush=True)
+    for _ in range(epochs):
+        for batch in DataLoader(lines, 3, sampler=sampler):
             torch.save({"sampler": sampler.state_dict()}, "new")
             os.replace("new", "checkpoint")
-            time.sleep(.001)
-    """)
+            yield batch
 
 
 class Killed(unittest.TestCase):
-    def program(self, folder, changed, epochs):
-        return subprocess.Popen(
-            [sys.executable, "-B", "-c", PROGRAM, changed,
-             str(epochs)], cwd=folder, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": EXAMPLES})
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+
+    def killed(self, batches):
+        """A process that trains is killed after some batches."""
+        def run(ours):
+            for batch in trains("refuse", 1000):
+                ours.send(batch)
+
+        fork = multiprocessing.get_context("fork")
+        theirs, ours = fork.Pipe(False)
+        process = fork.Process(target=run, args=(ours,))
+        process.start()
+        ours.close()
+        for _ in range(batches):
+            theirs.recv()
+        time.sleep(random.random() * .003)
+        process.kill()
+        process.join()
+        self.assertEqual(process.exitcode, -signal.SIGKILL)
+
+    def write(self, name, count):
+        with open("data", "w") as file:
+            file.write("\n".join(f"{name}{i}" for i in range(count)))
 
     def test_killed_and_the_data_replaced(self):
-        with tempfile.TemporaryDirectory() as folder:
-            def write(name, count):
-                with open(os.path.join(folder, "data"), "w") as file:
-                    file.write("\n".join(f"{name}{i}" for i in range(count)))
-            write("old", 600)
-            run = self.program(folder, "refuse", 1000)
-            for _ in range(random.SystemRandom().randrange(5, 150)):
-                run.stdout.readline()
-            time.sleep(random.random() * .003)
-            run.send_signal(signal.SIGKILL)
-            run.communicate()
-            self.assertEqual(run.returncode, -signal.SIGKILL)
-            write("new", 600)
-            run = self.program(folder, "refuse", 1)
-            said, error = run.communicate(timeout=100)
-            self.assertEqual((run.returncode, said), (1, ""))
-            self.assertRegex(error, "ValueError: the state has fingerprint "
-                             "'bytes [0-9a-f]{64}', but here it is 'bytes ")
-            run = self.program(folder, "next_epoch", 1)
-            said, error = run.communicate(timeout=100)
-            self.assertEqual((run.returncode, error), (0, ""))
-            self.assertEqual(sorted(said.split()),
-                             sorted(f"new{i}" for i in range(600)))
+        self.write("old", 600)
+        self.killed(random.SystemRandom().randrange(5, 150))
+        self.write("new", 600)
+        with self.assertRaisesRegex(
+                ValueError, "^the state has fingerprint "
+                "'bytes [0-9a-f]{64}', but here it is 'bytes "):
+            next(trains("refuse", 1))
+        served = sum(trains("next_epoch", 1), [])
+        self.assertEqual(sorted(served), sorted(f"new{i}" for i in range(600)))
 
 
 if __name__ == "__main__":

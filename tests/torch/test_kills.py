@@ -22,14 +22,13 @@ import time
 import unittest
 import warnings
 
-from common import main
+from common import DataLoader, main
 import loader_accelerate
 import loader_lightning
 import loader_torchdata
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 import torch
-from torch.utils.data import DataLoader
 
 N, BATCH, EPOCHS = 240, 2, 2
 # Checkpoints stand where 1, 2 and 3 ranks have only full batches to go.
@@ -52,8 +51,7 @@ def plain(rank, world, saved, train):
                          weights=[2, 1, 1], stop="all", tail="uneven")
     if saved is not None:
         sampler.load_state_dict(saved)
-    loader = DataLoader(range(N), batch_sampler=sampler, num_workers=1,
-                        collate_fn=torch.tensor)
+    loader = DataLoader(range(N), batch_sampler=sampler, num_workers=1)
     while sampler.epoch < EPOCHS:
         for batch in loader:
             train(batch, sampler.state_dict)
@@ -61,7 +59,8 @@ def plain(rank, world, saved, train):
 
 def stateful(make_loader, rank, world, saved, train):
     sampler = Distributed(range(N), world, rank)
-    loader = make_loader(range(N), BATCH, sampler=sampler, num_workers=1)
+    loader = make_loader(range(N), BATCH, sampler=sampler, num_workers=1,
+                         collate_fn=list)
     if saved is not None:
         loader.load_state_dict(saved)
         # The first loop is the rest of that epoch, empty or not.
@@ -126,6 +125,7 @@ class Run:
             self.moment = moments.randrange(1, max(left - left // 4, 2))
         self.path = os.path.join(folder, "checkpoint")
         self.barrier = PROCESSES.Barrier(world)
+        self.reached = PROCESSES.Event()
         self.ranks = [PROCESSES.Process(target=self.rank, args=(rank,))
                       for rank in range(world)]
         for rank in range(world):
@@ -153,7 +153,9 @@ class Run:
         def train(batch, save):
             nonlocal done, steps
             steps += 1
-            log.write(" ".join(map(str, batch.tolist())).encode() + b"\n")
+            log.write(" ".join(map(str, batch)).encode() + b"\n")
+            if rank == self.victim and steps == self.moment:
+                self.reached.set()
             self.barrier.wait()
             done += BATCH * self.world
             if rank == 0 and done % EVERY == 0:
@@ -171,11 +173,7 @@ class Run:
 
     def kill(self):
         victim = self.ranks[self.victim]
-        deadline = time.monotonic() + 60
-        while len(self.lines(self.victim)) < self.moment:
-            assert victim.is_alive(), "it ended by itself"
-            assert time.monotonic() < deadline, "it hangs"
-            time.sleep(.001)
+        assert self.reached.wait(60), "it ended by itself, or hangs"
         time.sleep(self.moments.random() * .004)
         os.kill(victim.pid, signal.SIGKILL)
         victim.join()

@@ -324,8 +324,8 @@ def packed(rank, world, saved, train):
     sampler = PackedBatchSampler(LENGTHS, 64, rank, world, plan_size=100)
     if saved is not None:
         sampler.load_state_dict(saved)
-    loader = torch.utils.data.DataLoader(
-        range(test_kills.N), batch_sampler=sampler, num_workers=1)
+    loader = DataLoader(range(test_kills.N), batch_sampler=sampler,
+                        num_workers=1)
     while sampler.epoch < test_kills.EPOCHS:
         for batch in loader:
             train(batch, sampler.state_dict)

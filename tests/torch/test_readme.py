@@ -65,6 +65,7 @@ class Snippets(unittest.TestCase):
                     statesampler.StatefulDistributedSampler(data, 1, 0)))
             if loader:
                 program = re.sub("^from statesampler.*\n", "", program)
+                program = program.replace("num_workers=4", "num_workers=1")
                 names["CountingDataLoader"] = loader
             try:
                 exec(program, dict(names))

@@ -4,6 +4,7 @@ of everything that every rank served."""
 
 import contextlib
 import io
+import multiprocessing
 import os
 import random
 import re
@@ -13,9 +14,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 import unittest
+import warnings
 
 from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
 from statesampler import (Audit, Mix, PackedBatchSampler, RepeatSampler,
@@ -807,12 +808,13 @@ class Command(Asked):
                 self.assertEqual((step * size + slot) // n, epoch)
 
 
-PROGRAM = textwrap.dedent("""
-    import os, sys, time, torch
-    from statesampler import *
-    rank, world = int(sys.argv[1]), int(sys.argv[2])
-    if sys.argv[3] == "one":
-        sampler = StatefulDistributedSampler(range(600), world, rank, seed=7)
+def trains(folder, rank, world, kind):
+    """What a rank does until it is killed. Its worker goes with it."""
+    os.setsid()
+    os.chdir(folder)
+    warnings.simplefilter("ignore")
+    if kind == "one":
+        sampler = Distributed(range(600), world, rank, seed=7)
         loading = {"batch_size": 2, "sampler": sampler}
     else:
         sampler = RoundRobinBatchSampler([300, 200, 100], 2, rank, world,
@@ -820,16 +822,15 @@ PROGRAM = textwrap.dedent("""
         loading = {"batch_sampler": sampler}
     if os.path.exists("saved"):
         sampler.load_state_dict(torch.load("saved")["train"]["sampler"])
-    loader = torch.utils.data.DataLoader(range(600), num_workers=1, **loading)
+    loader = DataLoader(range(600), num_workers=1, **loading)
     log = open(f"log{rank}", "a")
     while True:
         for number, batch in enumerate(loader):
-            print(sampler.epoch, number, *batch.tolist(), file=log, flush=True)
+            print(sampler.epoch, number, *batch, file=log, flush=True)
             if rank == 0 and number % 5 == 4:
                 torch.save({"train": {"sampler": sampler.state_dict()}}, "new")
                 os.replace("new", "checkpoint")
             time.sleep(.001)
-    """)
 
 
 class Killed(Asked):
@@ -837,11 +838,11 @@ class Killed(Asked):
     that they have logged, before it and after it."""
 
     def run_ranks(self, world, kind):
-        ranks = [subprocess.Popen(
-            [sys.executable, "-B", "-W", "ignore", "-c", PROGRAM, str(rank),
-             str(world), kind], cwd=self.folder.name, stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": EXAMPLES},
-            start_new_session=True) for rank in range(world)]
+        fork = multiprocessing.get_context("fork")
+        ranks = [fork.Process(target=trains, args=(
+            self.folder.name, rank, world, kind)) for rank in range(world)]
+        for rank in ranks:
+            rank.start()
         wanted = [self.path] + [os.path.join(self.folder.name, f"log{rank}")
                                 for rank in range(world)]
         deadline = time.monotonic() + 100
@@ -850,10 +851,10 @@ class Killed(Asked):
             time.sleep(.01)
         time.sleep(random.SystemRandom().random() * .3)
         for rank in ranks:
-            os.killpg(rank.pid, signal.SIGKILL)     # and its worker
+            os.killpg(rank.pid, signal.SIGKILL)
         for rank in ranks:
-            rank.communicate()
-            self.assertEqual(rank.returncode, -signal.SIGKILL)
+            rank.join()
+            self.assertEqual(rank.exitcode, -signal.SIGKILL)
 
     def compare(self, world, began, *asked):
         """All that was logged, with the command's answers. `began`: the epoch

@@ -301,8 +301,8 @@ class GRPO(unittest.TestCase):
 def grpo(rank, world, saved, train):
     sampler = make()
     shard = DataLoaderShard(
-        torch.utils.data.DataLoader(range(PROMPTS), test_kills.BATCH,
-                                    sampler=sampler, num_workers=1),
+        DataLoader(range(PROMPTS), test_kills.BATCH, sampler=sampler,
+                   num_workers=1),
         world, rank)
     if saved is not None:
         sampler.load_state_dict(saved)

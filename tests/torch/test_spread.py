@@ -256,7 +256,7 @@ def trains(make_loader, rank, world, saved, train):
     if saved is not None:
         sampler.load_state_dict(saved)
     loader = make_loader(range(N), batch_sampler=sampler, num_workers=1,
-                         collate_fn=torch.tensor)
+                         collate_fn=list)
     while sampler.epoch < EPOCHS:
         for batch in loader:
             train(batch, sampler.state_dict)
