@@ -62,8 +62,7 @@ core() { # NAME
 # prints them with their limits.
 groups() {
     for core in Cortex-M0 RISC-V AVR; do
-        group "code, $core" code $core
-        group "flash, $core" flash $core
+        group "code and flash, $core" parts $core
     done
     group 'flash, ATmega328P (AVR)' program
     for core in Cortex-M0 RISC-V AVR; do
@@ -81,32 +80,25 @@ groups() {
     done
 }
 
-# Without the compiler's helpers.
-code() { # CORE
-    helpers=
-    parts code $1
-}
-
-# With them, as in a linked program. A shuffle that is saved and loaded is also
-# asked of the small build.
-flash() { # CORE
+# Code is without the compiler's helpers; flash is with them, as in a linked
+# program. A shuffle that is saved and loaded is also asked of the small build.
+parts() { # CORE
     core $1
-    helpers=$(${prefix}gcc $flags -print-libgcc-file-name)
-    parts flash $1
+    core_for_size
+    for what in code flash; do
+        helpers=
+        [ $what = code ] ||
+            helpers=$(${prefix}gcc $flags -print-libgcc-file-name)
+        size "$what, $1 -Os, perm" $(code_of $1 '_perm_')
+        size "$what, $1 -Os, sampler" $(code_of $1 \
+            '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_')
+        size "$what, $1 -Os, sampler and mix" $(code_of $1 '' '_error$|_audit_')
+    done
     for only in '' ', ONLY_SHUFFLE'; do
         core_for_size ${only:+-DSTATESAMPLER_ONLY_SHUFFLE}
         size "flash, $1 -Os, a shuffle$only" $(code_of $1 \
             '^statesampler_(init|next|save|load)$')
     done
-}
-
-parts() { # code|flash CORE
-    core $2
-    core_for_size
-    size "$1, $2 -Os, perm" $(code_of $2 '_perm_')
-    size "$1, $2 -Os, sampler" $(code_of $2 \
-        '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_')
-    size "$1, $2 -Os, sampler and mix" $(code_of $2 '' '_error$|_audit_')
 }
 
 core_for_size() { # FLAG...

@@ -19,8 +19,11 @@ for board; do
         continue
     }
     echo "$(name_of $board), -Os: bytes of flash if you use"
-    sh tests/sizes.sh "flash, $core" |
-        sed -n 's/^.* -Os, \(.*: [0-9]*\).*/    \1/p' | grep . || exit
+    sizes=$(sh tests/sizes.sh "code and flash, $core") || {
+        echo "$sizes"
+        exit 1
+    }
+    echo "$sizes" | sed -n 's/^flash, .* -Os, \(.*: [0-9]*\).*/    \1/p'
     $(compiler_of $board) -I. -c -o "$object" -x c - <<END || exit
 #include "statesampler.h"
 char perm[sizeof(statesampler_perm)], sampler[sizeof(statesampler)],

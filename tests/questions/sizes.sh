@@ -38,8 +38,10 @@ questions() {
         fi
     done
     sh tests/sizes.sh list >$run/sizes
-    grep '^skip ' $run/sizes >>$run/skipped
-    sed -n 's/^size //p' $run/sizes | while read -r group; do
-        ask "sizes: $group" sizes_fit "'$group'"
-    done
+    grep '^skip ' $run/sizes | sed '/code and flash/d' >>$run/skipped
+    # Code and flash are asked with the prices of the boards, by firmware.sh.
+    sed -n -e '/code and flash/d' -e 's/^size //p' $run/sizes |
+        while read -r group; do
+            ask "sizes: $group" sizes_fit "'$group'"
+        done
 }
