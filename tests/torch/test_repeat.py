@@ -4,6 +4,7 @@ processes that are killed, and what it refuses."""
 import itertools
 import types
 import unittest
+import unittest.mock
 import warnings
 
 from common import DataLoader, cases, main, raw, real
@@ -322,6 +323,17 @@ class Killed(unittest.TestCase):
 
 
 # --- States and arguments ----------------------------------------------------
+
+
+class Lookup(unittest.TestCase):
+    def test_a_step(self):
+        """A generation batch is computed once, not for each of its copies."""
+        sampler = RepeatSampler(range(60), 8, 20, 3, seed=1)
+        want = trl(ours(60, 20, 1, 0), 8, 20, 3)[640:800]
+        with unittest.mock.patch.object(Sampler, "at", autospec=True,
+                                        side_effect=Sampler.at) as at:
+            self.assertEqual(sampler.at(4), want)
+        self.assertEqual(at.call_count, 1)
 
 
 class Errors(unittest.TestCase):

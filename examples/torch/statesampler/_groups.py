@@ -1,5 +1,6 @@
 """The places of a RepeatSampler, which need no torch."""
 
+import functools
 import struct
 
 from ._arguments import whole
@@ -36,11 +37,11 @@ class GroupsCursor(_Cursor):
         """The indices of these items, for all ranks."""
         whole("rank", rank or 0, 0, 1)
         self._order.begin(self.epoch)
-        found = []
+        found, prompts = [], functools.lru_cache(1)(self._order.at)
         for item in range(first, min(last, self.num_steps)):
             number, rest = divmod(item, self._pass * self._uses)
             prompt = rest % self._pass // self._made[2]
-            found.append(self._order.at(number)[prompt])
+            found.append(prompts(number)[prompt])
         return found or None
 
     def locate(self, index):

@@ -25,6 +25,9 @@ class RepeatSampler(_Resumable, _TorchSampler):
     A step of at, locate, start_iter and state_dict(batches=) is one use of a
     generation batch, which all ranks together take, as in TRL.
 
+    There is no resize: a generation batch of data that has grown would be
+    another one. Make another sampler, with changed="next_epoch".
+
     read_ahead, fingerprint, changed: as in StatefulDistributedSampler. All
     other arguments are read-only attributes.
     """

@@ -565,6 +565,9 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     that starts again uses the order of its next epoch, and continues there in
     this sampler's next epoch. Only set_epoch to an epoch other than the
     current one starts all datasets in the order of that epoch.
+
+    There is no resize: when the turns come follows from all lengths. If a
+    dataset grows, make another sampler, with changed="next_epoch".
     """
 
     _owner, _takes = "RoundRobinBatchSampler", "the lengths of datasets"
