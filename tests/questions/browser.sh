@@ -27,7 +27,7 @@ web_ledger() { # MODULE
 drawn_inputs() {
     (cd "$root" && quietly_web &&
         timeout -k 5 120 \
-            node tests/fuzz/module.mjs build/web/statesampler.mjs 3000) >said || {
+            node tests/fuzz/module.mjs build/web/statesampler.mjs 1500) >said || {
         echo "status $? (124: a call does not end)"
         cat said
         return 1

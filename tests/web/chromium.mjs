@@ -161,7 +161,7 @@ export async function open(browser, url, {
                        { type, ...at, button: "left", clickCount: 1 });
     }
 
-    /* What a select has, as who chooses it. */
+    /* What a select or a field has, as who changes it. */
     const choose = (selector, value) => evaluate(`{
         const element = document.querySelector(${JSON.stringify(selector)});
         element.value = ${JSON.stringify(value)};

@@ -91,7 +91,7 @@ function against_c() {
     ask(["begin 64 5000", () => {
         ledger = new Ledger({ window: 64, end: 5000 });
     }]);
-    for (let step = 0; step < 40000; step++)
+    for (let step = 0; step < 20000; step++)
         ask(draw());
     const { status, stdout } = spawnSync(program, {
         input: asked.join("\n") + "\n", encoding: "utf8",
