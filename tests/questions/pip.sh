@@ -54,7 +54,6 @@ each_once() { # PROGRAM
 
 # The wheel that is made from the sdist is that of the repository.
 contents() { # PYTHON
-    environment "$1"
     ls -AR examples/torch >before
     PYTHON=$1 quietly sh examples/packages/python.sh packages
     quietly "$1" -m pip wheel --no-build-isolation -w wheel ./examples/torch
@@ -79,9 +78,17 @@ contents() { # PYTHON
     echo "note: $size bytes"
 }
 
+# In a fresh venv, which has pip and, if it is that old, setuptools.
 without_torch() { # PYTHON
     environment "$1" --clear
-    PYTHON=$1 quietly sh examples/packages/python.sh packages
+    if "$1" -c 'import sys; exit(sys.version_info >= (3, 12))'; then
+        refused 'A wheel cannot be made here: pip install wheel' \
+            venv/bin/pip install --no-build-isolation ./examples/torch
+    else
+        echo 'skip pip: setuptools without wheel: a python3 before 3.12' \
+            'is not here'
+    fi
+    contents "$1"
     quietly venv/bin/pip install packages/*.whl
     protect
     cat >program.py <<'END'
@@ -100,6 +107,25 @@ END
     chmod -R u+w venv
     quietly venv/bin/pip uninstall -y statesampler
     find venv -name '*statesampler*' | nothing
+}
+
+# Processor time, the least of five, where torch could be imported.
+import_time() {
+    cat >program.py <<'END'
+import sys, time
+import numpy
+began = time.process_time()
+import statesampler
+print(int(1e6 * (time.process_time() - began)))
+assert "torch" not in sys.modules
+assert "StatefulDistributedSampler" in statesampler.__all__
+END
+    for _ in 1 2 3 4 5; do
+        venv/bin/python program.py
+    done >times
+    least=$(sort -n times | head -n 1)
+    at_least $least 30000 'microseconds are allowed'
+    echo "note: $least microseconds after numpy"
 }
 
 # As it is typed; pip has the build's tools from Debian.
@@ -123,6 +149,7 @@ for _, batch in zip(range(int(batches)), loader):
 torch.save(sampler.state_dict(), path)
 END
     each_once program.py
+    import_time
 }
 
 # The last is a disk that another kind of machine shares: the library gets the
@@ -154,34 +181,6 @@ refusals() { # PYTHON
         cat said
         return 1
     }
-}
-
-# A fresh venv has pip and setuptools, as old as Python.
-without_wheel() { # PYTHON
-    environment "$1" --clear
-    refused 'A wheel cannot be made here: pip install wheel' \
-        venv/bin/pip install --no-build-isolation ./examples/torch
-}
-
-# Processor time, the least of five, where torch could be imported.
-import_time() { # PYTHON
-    environment "$1"
-    quietly venv/bin/python -m pip install --no-build-isolation ./examples/torch
-    cat >program.py <<'END'
-import sys, time
-import numpy
-began = time.process_time()
-import statesampler
-print(int(1e6 * (time.process_time() - began)))
-assert "torch" not in sys.modules
-assert "StatefulDistributedSampler" in statesampler.__all__
-END
-    for _ in 1 2 3 4 5; do
-        venv/bin/python program.py
-    done >times
-    least=$(sort -n times | head -n 1)
-    at_least $least 30000 'microseconds are allowed'
-    echo "note: $least microseconds after numpy"
 }
 
 # Right programs pass, wrong ones do not, and the types are those of the module,
@@ -233,10 +232,12 @@ Ledger("9", 64)
 StatefulDistributedSampler(range(9), changed="no")
 END
     check='mypy --strict --python-executable venv/bin/python'
-    quietly $check right.py
-    ! $check wrong.py >said
-    sed -n 's/^wrong.py:\([0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
-        grep -qx '2 3 4 5 6 7 8 9 '
+    ! $check right.py wrong.py >said
+    sed -n 's/^\([a-z]*.py:[0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
+        sed 's/wrong.py://g' | grep -qx '2 3 4 5 6 7 8 9 ' || {
+        cat said
+        return 1
+    }
     cat >internal <<'END'
 statesampler\.libstatesampler
 statesampler\.[a-z_]*\..*
@@ -274,29 +275,15 @@ questions() {
         skip 'the Python package' 'a python3 with build, pip, venv and wheel'
         return
     }
-    ask 'pip: the sdist and the repository make the same wheel; its contents' \
-        contents $python
-    ask 'pip: a wheel in a fresh venv that is read-only: two ranks, then one' \
+    ask 'pip: one wheel, from sdist or repository; two ranks, then one' \
         without_torch $python
     ask 'pip: what cannot be installed or loaded says what to do' \
         refusals $python
-    if "$python" -c 'import sys; exit(sys.version_info >= (3, 12))'; then
-        ask 'pip: setuptools without wheel says what to install' \
-            without_wheel $python
-    else
-        skip 'pip: setuptools without wheel' 'a python3 before 3.12'
-    fi
-    if PYTHON=$python sh tests/torch/python.sh >/dev/null 2>&1; then
-        ask 'pip: the repository, beside torch: two ranks, then one' \
+    if PYTHON=$python sh tests/torch/python.sh torch numpy >/dev/null 2>&1; then
+        ask 'pip: beside torch: two ranks, then one; imported in 30 ms more' \
             with_torch $python
     else
-        skip 'pip: beside torch' torch
-    fi
-    if PYTHON=$python sh tests/torch/python.sh torch numpy >/dev/null 2>&1; then
-        ask 'pip: the import takes at most 30 ms more than that of numpy' \
-            import_time $python
-    else
-        skip 'pip: the time of the import' 'torch or numpy'
+        skip 'pip: beside torch, and the time of the import' 'torch or numpy'
     fi
     if tool mypy 'pip: types'; then
         ask 'pip: the types are those of the module, and mypy uses them' \
