@@ -2,13 +2,15 @@
 
 . examples/firmware/boards.sh
 
-# Learns through power cuts, to the weights of this computer: `make firmware`
-# in short.
-learns() { # BOARD
-    CDPATH=.:.. firmware=x quietly sh examples/firmware/run.sh "a b \$ü" 3 $1
-    at_least 4000 $(sed -n 's/ bytes of flash.*: the sampler$//p' said) \
-        'bytes of the sampler'
-    sed -n 's,^ok .*): ,note: ,p' said | grep .
+# Boards learn through power cuts, to the weights of this computer: `make
+# firmware` in short.
+learn() { # BOARD...
+    CDPATH=.:.. firmware=x quietly sh examples/firmware/run.sh "a b \$ü" 3 "$@"
+    for bytes in $(sed -n 's/ bytes of flash.*: the sampler$//p' said); do
+        at_least 4000 $bytes 'bytes of the sampler'
+    done
+    [ "$(grep -c ': the sampler$' said)" = $# ]
+    grep '^ok ' said | sed 's/^ok  */&firmware learns: /'
 }
 
 # What a board prints, by its emulator.
@@ -112,6 +114,7 @@ questions() {
     ask 'firmware: the emulator ends with what has started it' ends
     # A board has no time for drawn cases.
     [ -z "$drawn" ] || boards= others=
+    here=
     for board in $boards $others; do
         missing=$(missing_for $board)
         if [ -n "$missing" ]; then
@@ -121,10 +124,10 @@ questions() {
         ask "the checksum of every part: $(name_of $board)" checksum_on $board
         case $board in
         *-*) ;;
-        *) ask "firmware learns through power cuts: $(name_of $board)" \
-            learns $board ;;
+        *) here="$here $board" ;;
         esac
     done
+    [ -z "$here" ] || ask 'firmware learns through power cuts' learn $here
     for board in $boards; do
         what="sizes: code and flash, as the README says: $(name_of $board)"
         ! tool $(prefix_of $board)gcc "$what" || ask "$what" prices $board
