@@ -9,8 +9,8 @@ module() { # QUESTION simd|plain|inlined
 
 quietly_web() {
     make_once build/web/made build/test/cc/serve build/bag \
-        >"$folder/said" 2>&1 || {
-        cat "$folder/said"
+        >"$folder/made" 2>&1 || {
+        cat "$folder/made"
         return 1
     }
 }
