@@ -9,13 +9,15 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import textwrap
 import threading
 import time
 import unittest
+import unittest.mock
 
-from common import ROOT, cases, main
+from common import EXAMPLES, ROOT, cases, main
 from statesampler import Ledger, Mix, Sampler
 
 # What a message says, and the name of this error in C.
@@ -282,6 +284,43 @@ class Waiting(unittest.TestCase):
         ledger.done(0)
         thread.join(60)
         self.assertEqual([ticket for ticket, _ in got], list(range(64, 70)))
+
+    def test_for_long(self):
+        """Says which ticket it waits for, and waits on."""
+        ledger, got = Ledger(70, 64), []
+        for _ in range(64):
+            next(ledger)
+        for ticket in range(5):
+            ledger.done(ticket)
+        with unittest.mock.patch("statesampler.ledger._PATIENCE", .01), (
+                self.assertWarnsRegex(UserWarning, "oldest open ticket is 5:")):
+            thread = started(got.extend, ledger)
+            thread.join(.2)
+        self.assertEqual(len(got), 5)
+        ledger.done(5)
+        thread.join(60)
+        self.assertEqual([ticket for ticket, _ in got], list(range(64, 70)))
+
+    def test_in_an_event_loop(self):
+        """Where nobody else could end the wait it is an error."""
+        program = textwrap.dedent("""
+            import asyncio
+            from statesampler import Ledger
+            ledger = Ledger(70, 64)
+
+            async def work():
+                for ticket, _ in ledger:
+                    await asyncio.sleep(0 if ticket else 600)
+                    ledger.done(ticket)
+
+            async def main():
+                await asyncio.gather(work(), work())
+            asyncio.run(main())
+            """)
+        run = subprocess.run(
+            [sys.executable, "-B", "-c", program], stderr=subprocess.PIPE,
+            text=True, timeout=100, env={**os.environ, "PYTHONPATH": EXAMPLES})
+        self.assertIn("\nRuntimeError: the window is full", run.stderr)
 
     def test_a_load(self):
         """One that waits goes on with what is loaded."""

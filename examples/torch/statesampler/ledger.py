@@ -4,10 +4,16 @@ Python, with the same states."""
 import copy
 import math
 import struct
+import sys
 import threading
+import warnings
 
 from ._arguments import other_fingerprint, text_of, whole
 from .samplers import Sampler, _Iterator, check_word, library_state
+
+
+# Of who waits for a full window, before a warning, in seconds.
+_PATIENCE = 60
 
 
 def _encode(window, frontier, done):
@@ -65,8 +71,15 @@ class Ledger:
     kill, by any number of threads.
 
     A ticket that is neither done nor given back, as after a `break`, keeps the
-    frontier where it is. Loops end when all tickets are issued; if one is given
-    back after that, begin another loop.
+    frontier where it is, and when the window is full all loops wait for it. So
+    a thread that may die gives its ticket back first. Work that a loop hands to
+    a pool calls done() there, as the loop may wait before it ends. A coroutine
+    takes tickets by issue(), which never waits, and awaits something where it
+    returns None, until frontier is end. A loop that has waited for a minute
+    warns, and names the oldest open ticket.
+
+    Loops end when all tickets are issued; if one is given back after that,
+    begin another loop.
 
     sampler_or_length: the length of a dataset; seed, stream, epoch and shuffle
         are as in Sampler, and `index` is a number. Or a Sampler or a Mix: a
@@ -137,7 +150,22 @@ class Ledger:
                     return issued
                 if self._next >= self._end:
                     raise StopIteration
-                self._changed.wait()
+                self._wait()
+
+    def _wait(self):
+        """The window is full. Says so if that may be for ever."""
+        asyncio = sys.modules.get("asyncio")
+        if asyncio and asyncio._get_running_loop() and (
+                threading.active_count() == 1):
+            raise RuntimeError(
+                "the window is full, and to wait here would stop the event "
+                "loop, so that no ticket is ever done: call issue()")
+        if not self._changed.wait(_PATIENCE):
+            warnings.warn(
+                "Ledger: the window is full, and nothing was done for "
+                f"{_PATIENCE} s. The oldest open ticket is {self._frontier}: "
+                "if its thread died, give_back it; in a coroutine, call "
+                "issue().", stacklevel=3)
 
     def issue(self):
         """The next ticket and its index, first one that was given back, after
