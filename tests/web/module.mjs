@@ -250,7 +250,8 @@ function bags() {
         bag = next;
     }
     assert.ok(checks === 1200);
-    bag_errors(bag);
+    if (library.simd) /* no vectors decide what is refused */
+        bag_errors(bag);
     /* No items, one, and several that are the same. */
     bag = new Bag([]);
     same([bag.draw(), bag.walk(-1), bag.left], [null, null, 0]);
