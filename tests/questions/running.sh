@@ -61,9 +61,11 @@ only() {
     (cd "$root" && ONLY='[+]' sh tests/run.sh list) >names
     at_least 3 "$(wc -l <names)" 'names with a plus sign'
     name=$(head -n 1 names)
+    # `choose` of tests/run.sh, which answers here, too: a list takes longer.
     for only in "$name" "[7/500] ok   $name (12 checks)" "[9/9] FAIL $name"; do
-        (cd "$root" && ONLY=$only sh tests/run.sh list) >chosen
-        echo "$name" | cmp - chosen
+        awk '{ print "topic\t" $0 "\tcall" }' names >list
+        (export run=. ONLY="$only"; choose)
+        [ "$(cut -f 2 list)" = "$name" ]
     done
 }
 
