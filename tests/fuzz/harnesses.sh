@@ -9,12 +9,12 @@ harnesses() {
     trainer=$(echo $(ls examples/trainer/*.c |
         grep -Ev '/(main|sampler)\.c$'))
     cat <<END
-perm       -        200 2000
-desc       -        400 2000
-state      -        300 2000
-mix        -        500 2000
-mixture    stb_ds.h 700 2000 -DFUZZ_STB_DS
-yaml       libyaml  900 2000 examples/trainer/config*.c -lyaml
+perm       -        200 1000
+desc       -        400 1000
+state      -        300 1000
+mix        -        500 1000
+mixture    stb_ds.h 700 1000 -DFUZZ_STB_DS
+yaml       libyaml  900 1000 examples/trainer/config*.c -lyaml
 checkpoint openblas 120 150 -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c \
     $trainer $(pkg-config --cflags openblas 2>/dev/null) \
     -lyaml -lopenblas -pthread
