@@ -463,7 +463,7 @@ int main(int argc, char **argv)
     test_by_hand();
     test_chunks();
     test_small(reduced);
-    test_larger(reduced ? 200 : 600);
+    test_larger(reduced ? 100 : 600);
     test_big(reduced ? 200 : 3000);
     test_big_carry(reduced ? 100 : 2500);
     return check_done("test_locate");

@@ -409,7 +409,7 @@ static void test_runs(int reduced)
 {
     static party p;
     int i;
-    for (i = 0; i < (reduced ? 300 : 1200); i++) {
+    for (i = 0; i < (reduced ? 150 : 1200); i++) {
         invent(&p, i % 3 ? 4 : MIX_SOURCES);
         shown = &p;
         if (p.stop == STATESAMPLER_STOP_NEVER && is_empty(&p)) {
@@ -433,7 +433,7 @@ static void test_elastic(int reduced)
     static record r[RANKS];
     static unsigned char state[STATE];
     int i, round;
-    for (i = 0; i < (reduced ? 200 : 1000); i++) {
+    for (i = 0; i < (reduced ? 100 : 1000); i++) {
         uint64_t base;
         uint32_t j, k, world;
         invent(&p[0], i % 3 ? 4 : MIX_SOURCES);

@@ -467,6 +467,6 @@ int main(int argc, char **argv)
     test_view();
     test_resize(reduced ? 500 : 5000);
     test_resize_carry(reduced ? 500 : 5000);
-    test_mixes(reduced ? 5000 : 15000);
+    test_mixes(reduced ? 2500 : 15000);
     return check_done("test_stages");
 }

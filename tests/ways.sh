@@ -113,15 +113,21 @@ line() { # WAY
 }
 
 # Compiles tests/core.c to an object, or a test to a program, with the core of
-# its folder if it may share one. What surrounds the code that is asked is
-# compiled at -O1, in a third of the time; nvcc takes one -O only.
+# its folder if it may share one. What surrounds the code that is asked is not
+# optimised in a test_*.c: it would take longer to compile than it runs, but for
+# the two ways that run longest. The other programs are of headers of examples.
+# nvcc takes one -O only.
 compile_by_way() { # WAY SOURCE TARGET
     compiler=$(line $1 | awk '{ $1 = $2 = ""; print }')
     [ -n "$compiler" ] || {
         echo "tests/ways.sh has no way $1"
         return 1
     }
-    case $1 in nvcc) around= ;; *) around=-O1 ;; esac
+    case $1:$2 in
+    nvcc:*) around= ;;
+    cc:* | s390x:* | *:tests/[!t]*) around=-O1 ;;
+    *) around=-O0 ;;
+    esac
     case $1 in windows) libraries=-lm ;; *) libraries='-lm -lpthread' ;; esac
     # Two questions may make the same file at the same time.
     new=$3.$$ target=$3
@@ -130,7 +136,7 @@ compile_by_way() { # WAY SOURCE TARGET
     elif grep -q '^#define STATESAMPLER_STATIC' "$2"; then
         set -- "$2" $libraries
     elif own "$2"; then
-        set -- $around "$2" $libraries
+        set -- -O1 "$2" $libraries
     else
         core=$(dirname "$3")/core.o more=
         [ "$2" != tests/checksum.c ] ||
