@@ -1,42 +1,59 @@
-"""How Lightning 2.6.2 (7f0c3436cd) calls samplers, written down from
-src/lightning/pytorch: loops/fit_loop.py, loops/training_epoch_loop.py,
-loops/fetchers.py, trainer/connectors/data_connector.py, utilities/data.py.
+"""How Lightning 2.6.2 (Lightning-AI/pytorch-lightning at 7f0c3436cd) calls
+samplers, written down from src/lightning/pytorch: loops/fit_loop.py,
+loops/training_epoch_loop.py, loops/fetchers.py, utilities/data.py,
+trainer/connectors/data_connector.py.
 
 - In a distributed run, a sampler that is no DistributedSampler is wrapped in
-  one; a batch sampler that is not torch's is made again, by its class, around
-  a sampler. Not so with use_distributed_sampler=False.
+  one, which deals its items, a list of them at each iter()
+  (DistributedSamplerWrapper in src/lightning/fabric/utilities/distributed.py).
+  It shuffles them where they are for training (_process_dataloader and
+  _get_distributed_sampler in trainer/connectors/data_connector.py); in Fabric
+  it does not (src/lightning/fabric/fabric.py, _get_distributed_sampler). A
+  batch sampler that is not torch's is made again, by its class, around a
+  sampler. Not so with use_distributed_sampler=False.
 - A sanity check takes 2 batches from the validation's loader.
 - The loader's len() is read once, after the states were loaded, and iter() is
   called before the first set_epoch.
 - Each epoch: set_epoch with the epochs it has counted; iter(), but not in the
   first one of the process; then batches until it has counted len() of them,
   where an epoch that was resumed has those before the kill counted. It does
-  not ask for more, and so sees no end.
+  not ask for more, and so sees no end. Before that an epoch ends where the
+  loader does, or with max_steps. Without a len() nothing else ends it.
 - Validation does the same, up to limit_val_batches.
 - Each iter() and each batch is a fetcher's. It reads len() after it has
   called iter(), which is when worker processes are first given indices. Where
   there is no len(), it takes a batch ahead.
 """
 
-from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
+import math
+
+from torch.utils.data import (BatchSampler, DataLoader, DistributedSampler,
+                              RandomSampler, SequentialSampler)
 
 
 class DistributedSamplerWrapper(DistributedSampler):
     """Deals what another sampler gives."""
 
+    __module__ = "lightning.fabric.utilities.distributed"
+
     def __init__(self, sampler, **options):
-        super().__init__(list(sampler), **options)
+        super().__init__(range(len(sampler)), **options)
+        self.sampler = sampler
 
     def __iter__(self):
-        return (self.dataset[i] for i in super().__iter__())
+        items = list(self.sampler)
+        return (items[i] for i in super().__iter__())
 
 
 def inject(loader, world, rank):
     """What use_distributed_sampler=True does to a loader."""
     if isinstance(loader.sampler, DistributedSampler):
         return loader
-    sampler = DistributedSamplerWrapper(loader.sampler, num_replicas=world,
-                                        rank=rank, shuffle=False)
+    options = dict(num_replicas=world, rank=rank, shuffle=True)
+    if isinstance(loader.sampler, (RandomSampler, SequentialSampler)):
+        sampler = DistributedSampler(loader.dataset, **options)
+    else:
+        sampler = DistributedSamplerWrapper(loader.sampler, **options)
     batches = loader.batch_sampler
     if type(batches) is not BatchSampler:
         batches = type(batches)(sampler, batch_size=batches.batch_size,
@@ -87,7 +104,10 @@ class Trainer:
             train = inject(train, *self.inject_into)
         for _ in self.some(val, 2):     # the sanity check
             pass
-        length = len(train)
+        try:
+            length = len(train)
+        except TypeError:
+            length = math.inf
         if restarting and self.ready == length:     # saved at the last batch
             self.processed, self.ready = self.processed + 1, 0
         iterator = iter(_PrefetchDataFetcher(train))
@@ -98,10 +118,13 @@ class Trainer:
                 iterator = iter(_PrefetchDataFetcher(train))
             first = False
             while self.ready < length and self.steps != self.max_steps:
-                batch = next(iterator)
+                try:
+                    batch = next(iterator)
+                except StopIteration:
+                    break
                 self.ready, self.steps = self.ready + 1, self.steps + 1
                 training_step(batch)
-            if self.ready < length:
+            if self.ready < length and self.steps == self.max_steps:
                 return
             self.set_epoch(val)
             for batch in self.some(val, self.limit):

@@ -14,7 +14,7 @@ import warnings
 
 from common import DataLoader, main, real
 from loader_lightning import Trainer, _PrefetchDataFetcher, inject
-from statesampler import PackedBatchSampler, SpreadBatchSampler
+from statesampler import PackedBatchSampler, RepeatSampler, SpreadBatchSampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 import torch
@@ -39,6 +39,20 @@ def mixed(rank, workers):
                                num_workers=workers)
 
 
+def spread(rank, workers):
+    sampler = SpreadBatchSampler([i % 8 for i in range(N)], 4, rank, WORLD)
+    return sampler, DataLoader(range(N), batch_sampler=sampler,
+                               num_workers=workers)
+
+
+def packs(rank, ranks=WORLD, workers=0, **options):
+    """Of 21 to 24 packs an epoch."""
+    sampler = PackedBatchSampler([5 + i * i % 11 for i in range(N)], 20, rank,
+                                 ranks, plan_size=5, **options)
+    return sampler, DataLoader(range(N), batch_sampler=sampler,
+                               num_workers=workers)
+
+
 def validation(rank):
     return DataLoader(range(N), 4, sampler=Distributed(range(N), WORLD, rank,
                                                        seed=1))
@@ -49,7 +63,7 @@ class Lightning(unittest.TestCase):
         return _PrefetchDataFetcher(loader)
 
     def inject(self, loader):
-        inject(loader, WORLD, 0)
+        return inject(loader, WORLD, 0)
 
     def fit(self, make, rank, workers, stop=None, checkpoint=None, **options):
         """What a process trains and validates on, and its last checkpoint."""
@@ -166,7 +180,8 @@ class Lightning(unittest.TestCase):
                 self.assertEqual(sampler.start_iter, i + 1)
 
     def test_every_batch(self):
-        for make, injected in (flat, True), (flat, False), (mixed, False):
+        for make, injected in (flat, True), (flat, False), (mixed, False), (
+                spread, False):
             whole = [self.fit(make, rank, 0, use_distributed_sampler=injected)
                      for rank in range(WORLD)]
             length = len(make(0, 0)[1])
@@ -208,6 +223,35 @@ class Lightning(unittest.TestCase):
         self.assertEqual(trained, whole[:9])
         left, _, _ = self.fit(flat, 0, 0, checkpoint=saved, max_steps=13)
         self.assertEqual(left, whole[9:13])
+
+    def test_packs(self):
+        """Their epochs differ in length, so they have no len()."""
+        options = dict(use_distributed_sampler=False, max_steps=25)
+        alone, _ = packs(0, 1, seed=3)
+        wanted = [list(alone) for _ in range(6)]
+        self.assertGreater(len({*map(len, wanted)}), 1)
+        wanted = sum(wanted, [])
+
+        def make(rank, workers):
+            return packs(rank, workers=workers, seed=3, endless=True)
+
+        for rank, workers in (0, 0), (1, 1):
+            for stop in (10, 24) if workers else range(1, 25):
+                begun, _, saved = self.fit(make, rank, workers, stop,
+                                           **options)
+                left, _, _ = self.fit(make, rank, workers, checkpoint=saved,
+                                      **options)
+                self.assertEqual(begun + left, wanted[rank:50:2])
+
+    def test_packs_that_have_a_len(self):
+        """It ends each epoch where the first one did: a warning."""
+        for seed, count in (11, 1), (7, 0):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                self.fit(lambda rank, workers: packs(rank, seed=seed), 0, 0,
+                         use_distributed_sampler=False)
+            self.assertEqual(["after the 11 that len() had" in str(
+                each.message) for each in said], count * [True])
 
     def test_it_is_a_distributed_sampler(self):
         """With its attributes, and without a process group."""
@@ -255,8 +299,11 @@ class RealLightning(Lightning):
             yield batch
 
     def inject(self, loader):
+        from lightning.pytorch.trainer.connectors import data_connector
         from lightning.pytorch.utilities.data import _update_dataloader
-        _update_dataloader(loader, DistributedSampler(range(N), WORLD, 0))
+        return _update_dataloader(
+            loader, data_connector._get_distributed_sampler(
+                loader, True, 0, num_replicas=WORLD, rank=0))
 
     def fit(self, make, rank, workers, stop=None, checkpoint=None, **options):
         import lightning.pytorch

@@ -9,6 +9,7 @@ import itertools
 import pickle
 import resource
 import unittest
+import warnings
 
 from common import DataLoader, Dataset, cases, main, raw
 from loader_accelerate import DataLoaderShard
@@ -596,6 +597,30 @@ class Lookups(unittest.TestCase):
         self.assertEqual(list(itertools.islice(loader, last)),
                          epochs[1][:last])
         self.assertEqual(list(sampler), epochs[1])
+
+    def test_len(self):
+        """That of a loop's epoch, also at its last batch. A loop that takes no
+        more of a longer one is a warning, and only that."""
+        sampler = PackedBatchSampler([5 + i * i % 7 for i in range(36)], 16, 0,
+                                     1, seed=5, plan_size=6)
+        loader = DataLoader(range(36), batch_sampler=sampler)
+        for _ in range(3):
+            at = [len(loader) - i for i, _ in enumerate(loader)]
+            self.assertEqual(at, list(range(len(at), 0, -1)))
+        for epoch in (), (2,):
+            sampler.begin(0)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                for count in 5, 18, 18:
+                    list(itertools.islice(loader, count))
+                    len(loader)
+                for each in epoch:
+                    sampler.set_epoch(each)
+                for count in 19, 18:
+                    list(itertools.islice(loader, count))
+            said, = said
+            self.assertIn("after the 18 that len() had said, but epoch 1 has "
+                          "19", str(said.message))
 
     def test_endless(self):
         case = Case(next(cases(1, "endless packs")))

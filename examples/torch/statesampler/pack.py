@@ -342,7 +342,9 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
         StatefulDistributedSampler.
     plan_size: so many samples of the order are packed together. Take those of
         a thousand packs, or more.
-    endless: a loop goes on through all epochs, and len() raises TypeError.
+    endless: a loop goes on through all epochs, and len() raises TypeError. For
+        what counts on the len() of an earlier epoch, as Lightning and Hugging
+        Face's Trainer do: epochs differ by some packs.
     fingerprint, changed, read_ahead: as in StatefulDistributedSampler; other
         lengths are another dataset.
 
