@@ -263,6 +263,14 @@ class Lightning(unittest.TestCase):
                 self.assertEqual(getattr(ours, name), getattr(theirs, name))
         self.assertEqual(len(ours), len(theirs))
 
+    def test_groups_are_not_taken_apart(self):
+        sampler = RepeatSampler(range(N), 4, 2, seed=1)
+        loader = self.inject(DataLoader(range(N), 4, sampler=sampler))
+        with self.assertRaisesRegex(RuntimeError, "groups of RepeatSampler"):
+            next(iter(loader))
+        self.assertEqual(sampler.start_iter, 0)
+        self.assertEqual(len(list(sampler)), 4 * N)
+
     def test_batch_samplers_are_not_made_again(self):
         """Neither around a sampler that Lightning makes, nor by keyword."""
         for loader in mixed(0, 0)[1], *(

@@ -39,6 +39,11 @@ _READERS = {
     "pytorch_lightning._PrefetchDataFetcher": _prefetched,
     "lightning._PrefetchDataFetcher": _prefetched}
 
+# Classes that deal a sampler's items to ranks, one by one. (Lightning makes
+# them only where there are several.)
+_DEALERS = {f"{package}.DistributedSamplerWrapper" for package in (
+    "lightning", "lightning_fabric", "pytorch_lightning")}
+
 
 def _names(thing):
     """Package and name of an object's classes, the most special one first."""
@@ -92,6 +97,17 @@ def check_processes(processes, num_replicas):
             f"accelerate distributes batches to its {processes} processes, "
             f"and this sampler to {num_replicas}: make it with "
             "num_replicas=1, rank=0, or samples are left out")
+
+
+def check_groups(frame):
+    """Raises an error if something deals a RepeatSampler's items to ranks."""
+    for caller in _callers(frame):
+        if not _DEALERS.isdisjoint(_names(caller)):
+            raise RuntimeError(
+                f"{type(caller).__name__} deals items to ranks one by one, "
+                "which takes the groups of RepeatSampler apart: let accelerate "
+                "deal batches, or take each rank's part of a batch (with "
+                "Lightning's use_distributed_sampler=False)")
 
 
 def check_skips(iterator):

@@ -1,7 +1,10 @@
 """Groups of copies, as in GRPO. The manual is in __init__.py."""
 
+import sys
+
 from torch.utils.data import Sampler as _TorchSampler
 
+from . import frameworks
 from ._arguments import flag, whole, whole_batch_size
 from ._groups import GroupsCursor
 from .torch_samplers import _Resumable
@@ -15,7 +18,8 @@ class RepeatSampler(_Resumable, _TorchSampler):
     generation batch are left out, others in each epoch.
 
     It yields what all ranks need, as TRL's does, and accelerate distributes it
-    to them. The groups are the same on any number of ranks, and follow from
+    to them; without accelerate, each rank takes its part of a batch. What deals
+    single items, as Lightning does, raises RuntimeError. The groups are the same on any number of ranks, and follow from
     seed (None is 0) and epoch, which goes on after a resume.
 
     A state resumes with any repeat_count, as another number of ranks means
@@ -59,6 +63,9 @@ class RepeatSampler(_Resumable, _TorchSampler):
             length, batch, copies, uses, self.shuffle,
             whole("seed", 0 if seed is None else seed, -2**63, 2**64))
         self._length = self._cursor.num_steps
+
+    def _compare_ranks(self):
+        frameworks.check_groups(sys._getframe(1))
 
     def _units_per_batch(self):
         return self.batch_size * self.mini_repeat_count
