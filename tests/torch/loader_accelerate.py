@@ -20,7 +20,8 @@ the Trainer of transformers (000945a9) makes of that, from trainer.py.
   ignore_data_skip. The loader that is made for this counts on from the other
   one's epochs, but from 0 in accelerate 1.7.0 to 1.9.0. Of an epoch's loader
   it asks for as many batches as it has without a skip, and no more. With
-  max_steps it counts the epochs that so many steps begin.
+  max_steps it counts the epochs that so many steps begin. Where the loader has
+  no len(), it needs max_steps, and that is an epoch's length.
 """
 
 import itertools
@@ -158,6 +159,15 @@ class DataLoaderDispatcher:
         self.iteration += 1
 
 
+def length(loader, max_steps):
+    try:
+        return len(loader)
+    except TypeError:
+        if max_steps <= 0:
+            raise
+        return max_steps
+
+
 def skip_first_batches(shard, skipped, counts_on):
     batches = SkipBatchSampler(shard.base.batch_sampler, skipped)
     return DataLoaderShard(
@@ -167,18 +177,19 @@ def skip_first_batches(shard, skipped, counts_on):
         iteration=shard.iteration if counts_on else 0)
 
 
-def trainer(shard, epochs, steps_done, counts_on=True, ignore_data_skip=False):
+def trainer(shard, epochs, steps_done, counts_on=True, ignore_data_skip=False,
+            max_steps=-1):
     """Batches as the Trainer takes them, from the step that its checkpoint
     has counted."""
-    for epoch in range(steps_done // len(shard), epochs):
+    for epoch in range(steps_done // length(shard, max_steps), epochs):
         loader = shard
         if hasattr(loader, "set_epoch"):
             loader.set_epoch(epoch)
-        skipped = steps_done % len(shard)
+        skipped = steps_done % length(shard, max_steps)
         if skipped and not ignore_data_skip:
             loader = skip_first_batches(shard, skipped, counts_on)
             steps_done = 0
-        yield from itertools.islice(loader, len(shard))
+        yield from itertools.islice(loader, length(shard, max_steps))
 
 
 class Trainer:
@@ -191,10 +202,16 @@ class Trainer:
         self.args = types.SimpleNamespace(
             seed=seed, output_dir=folder, should_save=process == 0,
             ignore_data_skip=False, world_size=processes,
-            process_index=process, max_steps=-1)
+            process_index=process, max_steps=-1, dataloader_num_workers=0,
+            dataloader_pin_memory=False)
         self.data_collator = torch.tensor
         self.place = processes, process
         self.state = types.SimpleNamespace(global_step=0)
+
+    def _get_collator_with_removed_columns(self, collate, description=None):
+        return lambda samples: collate([
+            {"input": each["input"]} if isinstance(each, dict) else each
+            for each in samples])
 
     def get_train_dataloader(self):
         return DataLoaderShard(DataLoader(
@@ -204,11 +221,13 @@ class Trainer:
     def steps(self, epochs, steps_done):
         shard, count = self.get_train_dataloader(), None
         if self.args.max_steps > 0:
-            epochs = -(-self.args.max_steps // len(shard))
+            epochs = -(-self.args.max_steps // length(shard,
+                                                      self.args.max_steps))
             count = self.args.max_steps - steps_done
         return itertools.islice(trainer(
             shard, epochs, steps_done,
-            ignore_data_skip=self.args.ignore_data_skip), count)
+            ignore_data_skip=self.args.ignore_data_skip,
+            max_steps=self.args.max_steps), count)
 
     def train(self, resume_from_checkpoint=None):
         folder = resume_from_checkpoint or "-0"

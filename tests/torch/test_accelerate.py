@@ -29,9 +29,9 @@ import torch
 from torch.utils.data import ConcatDataset
 
 EPOCHS = 3
-# Of the 36 samples of the Trainer's tests: two fill a pack.
+# Of the 36 samples of the Trainer's tests.
 GROUPS = [index % 9 for index in range(36)]
-LENGTHS, TOKENS = [5 + index % 3 for index in range(36)], 14
+LENGTHS, TOKENS = [5 + index * index % 7 for index in range(36)], 16
 # Beside what may be broken, or the project's.
 RECIPES = os.path.join(os.path.dirname(EXAMPLES), "README.md")
 
@@ -543,11 +543,15 @@ class RealAccelerate(Accelerate):
             sampler.state_dict()["state"].tolist())}))
 
 
+# With plans so small that epochs differ.
+packs = functools.partial(Packed, plan_size=6)
+
+
 def recipes(transformers, **names):
     """The Trainers of examples/README.md, each after its text."""
     names.update(StatefulDistributedSampler=Distributed,
                  RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
-                 PackedBatchSampler=Packed, itertools=itertools, torch=torch,
+                 PackedBatchSampler=packs, itertools=itertools, torch=torch,
                  transformers=transformers)
     with open(RECIPES) as file:
         found = [each for each in blocks(file.read())
@@ -567,7 +571,7 @@ class Trainer(unittest.TestCase):
     def new(self, kind, data, seed, folder, *place):
         return kind(data, 3, *place, seed, folder)
 
-    def trained(self, kind, data, seed, folder, done, *place):
+    def trained(self, kind, data, seed, folder, done, most, *place):
         """The batches of a process, from a step on: a run from the start saves
         a checkpoint at each step, and one from a later step goes on from
         that."""
@@ -578,9 +582,10 @@ class Trainer(unittest.TestCase):
                 batches.append(inputs["index"].tolist())
                 return torch.zeros(())
 
-        self.new(Recorded, data, seed, folder, *place).train(
-            resume_from_checkpoint=(
-                os.path.join(folder, f"checkpoint-{done}") if done else None))
+        one = self.new(Recorded, data, seed, folder, *place)
+        one.args.max_steps = most
+        one.train(resume_from_checkpoint=(
+            os.path.join(folder, f"checkpoint-{done}") if done else None))
         return batches
 
     def test_the_recipes(self):
@@ -593,30 +598,55 @@ class Trainer(unittest.TestCase):
                 with mock.patch.object(DataLoaderShard, "depth", 1):
                     self.at_each_step(kind, processes, recipe, 5)
 
+    def test_the_packs_loader(self):
+        """It heeds the Trainer's arguments, as its own does."""
+        *_, (_, kind) = recipes(self.transformers(), lengths=LENGTHS,
+                                max_tokens=TOKENS)
+        one = self.new(kind, range(36), 5, None, 1, 0)
+        one.data_collator = list
+        one.args.dataloader_num_workers = 2
+        for pinned in False, True:
+            one.args.dataloader_pin_memory = pinned
+            loader = one.get_train_dataloader()
+            self.assertEqual((loader.num_workers, loader.pin_memory),
+                             (2, pinned))
+        self.assertEqual(loader.collate_fn([{"input": 1, "other": 2}]),
+                         [{"input": 1}])
+        with self.assertRaisesRegex(TypeError, "no len"):
+            len(loader)
+
     def at_each_step(self, kind, processes, recipe, stride=1):
-        data = ConcatDataset([range(24), range(24, 36)])
+        data, most = ConcatDataset([range(24), range(24, 36)]), -1
+        if "Packed" in recipe:
+            alone = packs(LENGTHS, TOKENS, 0, 1, 5)
+            wanted = [list(alone) for _ in range(EPOCHS)]
+            self.assertGreater(len({*map(len, wanted)}), 1)
+            wanted = sum(wanted, [])
+            most = len(wanted) // processes
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
 
         def steps(done, seed=5):
             """Of all processes, what each step trains on."""
             return list(zip(*(self.trained(kind, data, seed, folder.name, done,
-                                           processes, process)
+                                           most, processes, process)
                               for process in range(processes))))
 
         other = steps(0, seed=6)
         whole = steps(0)
         self.assertNotEqual(whole, other)
         batches = [batch for step in whole for batch in step]
+        for done in range(1, len(whole), stride):
+            self.assertEqual(steps(done), whole[done:])
+        if "Packed" in recipe:
+            self.assertEqual(batches, wanted[:most * processes])
+            return
         count = len(batches) // EPOCHS
-        self.assertEqual(len(batches), EPOCHS * (
-            18 if "Packed" in recipe else 12))
+        self.assertEqual(len(batches), EPOCHS * 12)
         for epoch in range(EPOCHS):
             self.assertEqual(sorted(sum(batches[count * epoch:][:count], [])),
                              list(range(36)))
         self.assertNotEqual(batches[:count], batches[count:][:count])
-        for done in range(1, len(whole), stride):
-            self.assertEqual(steps(done), whole[done:])
         if "RoundRobin" in recipe:
             for at in range(0, len(batches), 3):
                 self.assertEqual(sorted([index >= 24 for index in batch]
@@ -626,10 +656,6 @@ class Trainer(unittest.TestCase):
             for step in whole:
                 self.assertEqual(len({GROUPS[index] for batch in step
                                       for index in batch}), 3 * processes)
-        elif "Packed" in recipe:
-            for batch in batches:
-                self.assertLessEqual(sum(LENGTHS[index] for index in batch),
-                                     TOKENS)
 
 
 def trains(kind, rank, world, saved, train):
