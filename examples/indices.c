@@ -1,7 +1,6 @@
 /* indices.c - which samples were in a step of a run, and where is a sample?
 
        make examples && build/indices --state FILE --steps 100..102 --all
-       build/indices --state FILE --where 17
 
    No log is needed: the answers follow from any state that the run saved. */
 #define STATESAMPLER_IMPLEMENTATION
@@ -26,7 +25,7 @@ static const char usage[] =
     "The exit status is 1 if a sample is not served.\n";
 
 /* A mix's state has 120 bytes for each source; a mixture's has 8 more. */
-enum { SOURCES = 1 << 17, BYTES = 128 * SOURCES, BATCH = 1 << 20 };
+enum { SOURCES = 1 << 17, BYTES = 128 * SOURCES, BATCH = 1 << 20, PACK = 136 };
 
 static recorder r = {.epoch = STATESAMPLER_NONE};
 static statesampler_source sources[SOURCES];
@@ -47,7 +46,10 @@ static void open_state(void)
     if (code == STATESAMPLER_OK && r.batch_size > BATCH)
         code = STATESAMPLER_ECAPACITY;
     if (code != STATESAMPLER_OK)
-        example_fail(1, "%s: %s", path, example_error(code));
+        example_fail(1, "%s: %s", path, memcmp(state, "SSL1", 4) == 0 ?
+                     "a ledger has tickets: ask the state of its sampler" :
+                     size == PACK && memcmp(state, "SSMP", 4) == 0 ?
+                     "pack.h's state has no lengths" : example_error(code));
 }
 
 /* Ends the program if there is no such step. */
@@ -63,9 +65,7 @@ static void print_step(uint64_t step, uint32_t of_rank)
                                         : statesampler_error(code));
     printf("epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32, r.epoch, step,
            of_rank);
-    if (r.num_sources > 0)
-        printf(" dataset %" PRIu32, source);
-    putchar(':');
+    printf(r.num_sources > 0 ? " dataset %" PRIu32 ":" : ":", source);
     for (i = 0; i < count; i++)
         printf(" %" PRIu64, batch[i]);
     putchar('\n');

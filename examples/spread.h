@@ -7,7 +7,7 @@
    that follow each other have no group in common.
 
    The position is the state: that of a sampler with the order SEQUENTIAL, this
-   seed and, as stream, statesampler_hash of ids and `apart`, by which it refuses
+   seed and, as stream, statesampler_hash of ids and `apart`: it then refuses
    other orders. spread_map turns its batches into samples, on any number of
    ranks. No group comes twice in `apart` positions, also where the last step is
    padded. (If largest * apart == samples: from a multiple of apart on.) */

@@ -1101,6 +1101,12 @@ refused_questions() {
         finds 'bytes have changed' err
         numbers 1 10000 >damaged
         status 1 indices --state damaged $question
+        printf SSL1 >damaged
+        status 1 indices --state damaged $question
+        finds "^indices: damaged: a ledger has tickets: ask the state of its" err
+        { cat state; head -c 24 state; } >damaged
+        status 1 indices --state damaged $question
+        finds "^indices: damaged: pack.h's state has no lengths" err
         empty out
         status 1 indices --state nowhere $question
         finds 'no such file' err

@@ -798,7 +798,7 @@ FAULTS = [
      'state = state[16 + 8 * min(datasets, len(state)):-8]',
      'state = state[16:-8]'),
     ("recorder", "__main__.py",
-     'found.setdefault((each.state, each.of_loader), each)',
+     'found.setdefault((each.state, each.of_loader, each.ledger), each)',
      'found.setdefault(each.path, each)'),
     ("recorder", "__main__.py",
      'self.epoch = self.cursor.epoch',

@@ -19,8 +19,9 @@ import unittest
 import warnings
 
 from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
-from statesampler import (Audit, Mix, PackedBatchSampler, RepeatSampler,
-                          RoundRobinBatchSampler, Sampler, SpreadBatchSampler)
+from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
+                          RepeatSampler, RoundRobinBatchSampler, Sampler,
+                          SpreadBatchSampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
 
@@ -744,7 +745,7 @@ class Command(Asked):
                 (["--steps", "0..17"], "past the end"),
                 (["--steps", "0..16", "--drop-last"], "past the end"),
                 (["--steps", "0..1", "--rank", 2], "are 2 ranks"),
-                (["--where", 3, "--sampler", "x"], "name one of these")):
+                (["--where", 3, "--sampler", "x"], "leave out --sampler")):
             self.assertIn(said, self.ask(*asked, status=1))
         self.assertEqual(self.ask("--where", 100, status=1),
                          ["100: epoch 0: index is not below num_samples"])
@@ -758,17 +759,13 @@ class Command(Asked):
             self.assertIn("no state of a", self.ask(status=1))
         packs = PackedBatchSampler([3, 4], 7, 0, 1).state_dict()
         spread = SpreadBatchSampler([3, 4], 2, 0, 1).state_dict()
-        self.save({"packs": packs, "spread": spread, "one": spread})
-        self.assertEqual([re.sub("(hold the .*):.*", r"\1", line)
-                          for line in self.ask()], [
-            "packs: the state of a PackedBatchSampler does not hold the "
-            "lengths", "spread: the state of a SpreadBatchSampler does not "
-            "hold the groups"])
         for state in packs, spread:
             self.write(raw(state))
             for asked in ["--where", 1], ["--steps", "0..0"]:
                 self.assertRegex(self.ask(*asked, status=1),
                                  "does not hold the (lengths|groups): ask at")
+            self.write(raw(state)[:-1] + b"?")
+            self.assertIn("the state is damaged", self.ask(status=1))
         self.write(Mix([5, 6], 0, 1).save())
         asked = ["--steps", "0..1", "--batch-size", "2"]
         self.assertIn("keeps those of its", self.ask(*asked, status=1))
@@ -783,6 +780,49 @@ class Command(Asked):
                                                 "0..1", status=1))
         os.unlink(self.path)
         self.assertIn("No such file", self.ask(status=1))
+
+    def test_of_which_no_step_follows(self):
+        """What is printed of them is of their place."""
+        packs = PackedBatchSampler([3, 4] * 20, 7, 1, 4, fingerprint="P")
+        spread = SpreadBatchSampler(range(27), 2, 0, 3, fingerprint="S")
+        for one in packs, spread:
+            one.begin(5)
+            list(zip(range(3), one))
+        self.save({each: sampler.state_dict() for each, sampler in (
+            ("packs", packs), ("spread", spread), ("again", spread))})
+        place = "epoch 5, step 3, world_size"
+        has = ": ask at() and locate() of the sampler"
+        self.assertEqual(self.ask(), [
+            f"packs: {place} 4, fingerprint 'P'; the state of a "
+            f"PackedBatchSampler does not hold the lengths{has}",
+            f"spread: {place} 3, fingerprint 'S'; the state of a "
+            f"SpreadBatchSampler does not hold the groups{has}"])
+        self.write(Sampler(9, 0, 1).save() + bytes(24))
+        self.assertIn("of examples/pack.h does not", self.ask()[0])
+        self.assertIn("of examples/pack.h does not",
+                      self.ask("--where", 1, status=1))
+
+    def test_ledgers(self):
+        """Their tickets are the steps of their samplers."""
+        ledgers = [Ledger(50, 64, seed=1, fingerprint="L") for _ in "ab"]
+        issued = [ledgers[1].issue() for _ in range(9)]
+        for ticket in 0, 1, 3, 7, 8:
+            ledgers[1].done(ticket)
+        states = [ledger.state_dict() for ledger in ledgers]
+        self.save({"a": states[0], "b": states[1]})
+        for each, line in zip(["a", "b"], self.ask()):
+            self.assertRegex(line, f"^{each}.sampler: samples 50, seed 1, ")
+        self.assertRegex(line, ", frontier 2, 3 done after it, fingerprint 'L'")
+        self.assertEqual(
+            self.ask("--steps", "0..8", "--sampler", "b.sampler"),
+            lines(0, [[[index]] for _, index in issued], 1))
+        self.save(states[1])
+        self.assertEqual(len(self.ask("--steps", "0..8")), 9)
+        self.write(bytes.fromhex(states[1]["state"]))
+        self.assertRegex(self.ask()[0], "frontier 2, 3 done after it; a ledger "
+                         "has tickets: ask the state of its sampler")
+        self.assertIn("a ledger has tickets",
+                      self.ask("--steps", "0..8", status=1))
 
     def test_carry(self):
         """Where a sample comes in each epoch; the steps of all count on."""

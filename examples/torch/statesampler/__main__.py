@@ -7,9 +7,10 @@ import os
 import struct
 import sys
 
+from ._cursors import described
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
-from .samplers import library_state
+from .samplers import library_state, unpack
 
 _USAGE = """\
   python -m statesampler FILE                         what FILE holds
@@ -28,17 +29,28 @@ epoch."""
 _NEEDS = {b"SSP1": "the state of a PackedBatchSampler does not hold the "
                    "lengths: ask at() and locate() of the sampler",
           b"SSS1": "the state of a SpreadBatchSampler does not hold the "
-                   "groups: ask at() and locate() of the sampler"}
+                   "groups: ask at() and locate() of the sampler",
+          b"SSL1": "a ledger has tickets: ask the state of its sampler"}
+_PACK = "the state of examples/pack.h does not hold the lengths"
+
+# What two of them have: perhaps a step and ranks, and a Sampler's state.
+_PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
+           b"SSS1": struct.Struct("<4s112s12x")}
 _MAGICS = (b"SSMP", b"SSMX", b"SSMN", b"SSG1", *_NEEDS)
 
 
 class Recorded:
     """A state in a file, and its run. `of_loader`: a step of it is one sample
-    per rank, as a StatefulDistributedSampler does not know the batches."""
+    per rank, as a StatefulDistributedSampler does not know the batches.
+    ledger: the state of the Ledger whose sampler's state this is."""
 
-    def __init__(self, path, state, of_loader=False, fingerprint=None):
+    def __init__(self, path, state, of_loader=False, fingerprint=None,
+                 ledger=None):
         self.path, self.fingerprint = path, fingerprint
+        self.ledger = state if state[:4] == b"SSL1" else ledger
         self.needs = _NEEDS.get(state[:4])
+        if state[:4] == b"SSMP" and len(state) == 136:
+            self.needs = _PACK
         self.groups = state[:4] == b"SSG1"      # a RepeatSampler's
         self.of_loader = self.groups or of_loader and state[:4] == b"SSMP"
         state = library_state(state)
@@ -118,6 +130,28 @@ class Recorded:
 
     def about(self):
         """What the state says, as a line."""
+        said = self._place() if self.needs else self._run()
+        if self.ledger:
+            from .ledger import _decode
+            frontier, done = _decode(self.ledger)
+            said.append(f"frontier {frontier}, {len(done)} done after it")
+        if self.fingerprint is not None:
+            said.append(f"fingerprint {self.fingerprint!r}")
+        return "; ".join(filter(None, (", ".join(said), self.needs)))
+
+    def _place(self):
+        """Of a state from which no step follows."""
+        layout = _PLACES.get(self.state[:4])
+        if not layout:
+            return []
+        found = unpack(layout, self.state[:4], self.state)
+        if not found:
+            raise ValueError("the state is damaged")
+        desc, place = described(found[-1])
+        step, ranks = found[1:-1] or (place.step, desc.world_size)
+        return [f"epoch {desc.epoch}", f"step {step}", f"world_size {ranks}"]
+
+    def _run(self):
         one, desc = self.cursor, self.cursor._shape
         descs = one._descs if self.mixes else [desc]
         said = [f"samples {'+'.join(str(d.num_samples) for d in descs)}",
@@ -129,11 +163,8 @@ class Recorded:
         if not self.of_loader:
             said.append(f"batch_size {desc.batch_size}")
         place = f"{one.step} of {one.num_steps}"
-        said += [f"epoch {self.epoch}", f"{place} samples of a rank" if
-                 self.of_loader else f"step {place}"]
-        if self.fingerprint is not None:
-            said.append(f"fingerprint {self.fingerprint!r}")
-        return ", ".join(said)
+        return said + [f"epoch {self.epoch}", f"{place} samples of a rank" if
+                       self.of_loader else f"step {place}"]
 
 
 def find(path, thing, inside=()):
@@ -143,6 +174,11 @@ def find(path, thing, inside=()):
         yield Recorded(path, raw)
     elif isinstance(thing, dict) and id(thing) not in inside:
         raw = _raw(thing.get("state"))
+        order = _raw(thing.get("sampler"))
+        if raw is not None and raw[:4] == b"SSL1" and order is not None:
+            yield Recorded(f"{path}.sampler" if path else "sampler", order,
+                           False, thing.get("fingerprint"), raw)
+            return
         if raw is not None and raw[:4] != b"SSMN":
             yield Recorded(path, raw, True, thing.get("fingerprint"))
             return
@@ -188,7 +224,7 @@ def load(path):
                          f"{error}") from None
     found = {}
     for each in listed:     # A loader's state has some twice.
-        found.setdefault((each.state, each.of_loader), each)
+        found.setdefault((each.state, each.of_loader, each.ledger), each)
     if not found:
         raise ValueError("there is no state of a StatefulDistributedSampler, "
                          "RoundRobinBatchSampler, RepeatSampler, Sampler or "
@@ -201,6 +237,8 @@ def choose(found, path):
         found = [each for each in found if each.path == path] or found
     if len(found) == 1 and path in (None, found[0].path):
         return found[0]
+    if not found[0].path:
+        raise ValueError("it is one state without a name: leave out --sampler")
     raise ValueError("name one of these by --sampler: " +
                      ", ".join(each.path for each in found))
 
@@ -299,7 +337,7 @@ def answer(asked):
         for one in found:
             if not one.needs:
                 one.open(asked.epoch, asked.drop_last, asked.world_size)
-            print(f"{one.path or asked.file}: {one.needs or one.about()}")
+            print(f"{one.path or asked.file}: {one.about()}")
         return 0
     one = choose(found, asked.sampler)
     if one.of_loader and not asked.batch_size:
