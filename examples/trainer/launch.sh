@@ -48,6 +48,9 @@ fi
 # A signal stops the run: mpirun passes SIGUSR1 on to its processes, which save
 # and end; a second signal ends them at once. Slurm sends the last four; SIGPIPE
 # means that nobody reads our output.
+# A session of its own keeps a signal to this script's group from mpirun, which
+# would kill its processes before they have saved.
+own=$(command -v setsid)
 stopped=
 trap 'kill -${stopped:-USR1} $! 2>/dev/null; stopped=TERM' \
     TERM INT HUP QUIT PIPE ALRM USR1 USR2 XCPU
@@ -84,16 +87,16 @@ fi
 
 on=
 while :; do
-    mpirun -q -np "$processes" sh -c "$begin" "$memory" "$trainer" "$@" $on \
-        </dev/null &
+    $own mpirun -q -np "$processes" sh -c "$begin" "$memory" "$trainer" "$@" \
+        $on </dev/null &
     [ -z "$stopped" ] || kill -TERM $! # a signal came just before
     wait $!
     status=$?
     # A signal ends the wait before mpirun has ended.
     while kill -0 $! 2>/dev/null; do wait $!; done
     # 1 and 2 are the trainer's own errors, with 126 and 127 it did not start: a
-    # restart would fail again.
-    case $status in 0 | 1 | 2 | 126 | 127) exit $status ;; esac
+    # restart would fail again. 143 is the end after a SIGTERM to a process.
+    case $status in 0 | 1 | 2 | 126 | 127 | 143) exit $status ;; esac
     [ -z "$stopped" ] && [ "$restarts" -gt 0 ] || exit $status
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))

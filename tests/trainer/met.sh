@@ -1,14 +1,14 @@
 # met.sh - questions of runs.sh: what a person meets.
 
-# SIGTERM to launch.sh ends the run after a save, as do a SIGQUIT and those of a
-# batch system, here SIGUSR1: nobody trains on unseen, no folder stays, and there
-# is no other start. A later start goes on from there.
+# SIGTERM to launch.sh, to its group or to one of the trainers ends the run after
+# a save, as does SIGQUIT: nobody trains on unseen, no folder stays, and there is
+# no other start. A later start goes on from there.
 stopped() {
     mkdir "$folder/tmp"
-    for signal in 15 3 10; do
+    for signal in 3 15 group rank; do
         dir=$folder/stopped$signal
         # What runs behind a script would not see a SIGQUIT.
-        RESTARTS=3 TMPDIR=$folder/tmp env --default-signal=QUIT \
+        RESTARTS=3 TMPDIR=$folder/tmp setsid env --default-signal=QUIT \
             sh examples/trainer/launch.sh 2 "$yaml" CHECKPOINT.DIR=$dir \
             OPTIMIZER.num_epochs=20 >"$folder/said" 2>"$folder/errors" &
         job=$!
@@ -16,10 +16,18 @@ stopped() {
         while [ "$(steps_logged)" = 0 ] && kill -0 $job; do
             sleep 0.02
         done
-        kill -$signal $job
+        wanted=143
+        case $signal in
+        group) kill -TERM -$job ;;
+        rank) pkill -TERM -n -f "^$trainer .*CHECKPOINT.DIR=$dir " ;;
+        *)
+            kill -$signal $job
+            wanted=$((128 + signal))
+            ;;
+        esac
         wait $job
         got=$?
-        [ $got = $((128 + signal)) ] || fail "status $got"
+        [ $got = $wanted ] || fail "signal $signal: status $got"
         # A busy machine takes a moment to end them; training takes minutes.
         tries=0
         while pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir " >/dev/null; do
