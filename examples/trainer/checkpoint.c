@@ -405,7 +405,8 @@ const char *checkpoint_load(run *r, char name[64])
         if (!*wrong) /* who renamed it may have been killed before flushing */
             return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
         if (s.ends)
-            return complain("cannot resume from %s: %s", path, wrong);
+            return complain("cannot resume from %s: %s; choose another "
+                            "CHECKPOINT.DIR", path, wrong);
         if (r->rank == 0)
             fprintf(stderr, "trainer: skipping %s: %s\n", path, wrong);
         skipped = 1;

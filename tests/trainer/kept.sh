@@ -354,7 +354,8 @@ finds_no_room() { # FILE STEP...
 foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
-    refused 'its texts are not' DATA.TRAIN.DATA_PATHS='["LICENSE"]'
+    refused 'its texts are not .*; choose another CHECKPOINT.DIR' \
+        DATA.TRAIN.DATA_PATHS='["LICENSE"]'
     refused 'its texts are not' DATA.TEST.DATA_PATHS='["LICENSE"]'
     refused "its MODEL.TRUNK.GPT.MLP_DIM is 128, but this run's is 96" \
         MODEL.TRUNK.GPT.MLP_DIM=96

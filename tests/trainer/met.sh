@@ -228,6 +228,10 @@ errors() {
         fail 'a file after a key is taken'
     grep -q 'one file is allowed, before all keys' "$folder/said" ||
         fail 'a file after a key is not named'
+    # Where no MPI can start.
+    OMPI_MCA_pml=none "$trainer" SEED=7 >"$folder/said" 2>&1
+    got=$?
+    [ $got = 2 ] || fail "a wrong key, without MPI: status $got"
     says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
     says 1 3 'a sequence needs 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
     says 2 3 'must have an item for each file' STATESAMPLER.WEIGHTS='[1]'
