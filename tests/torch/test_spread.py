@@ -69,7 +69,7 @@ class Order(Steps):
         """Resumed at any batch on other ranks, with other batches. What has
         no room is refused."""
         refused = tight = 0
-        for chance in cases(400, "spread"):
+        for chance in cases(220, "spread"):
             n = chance.randint(1, 120)
             groups = any_groups(chance, n)
             largest = max(collections.Counter(groups).values())
