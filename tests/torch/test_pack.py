@@ -548,6 +548,19 @@ class Lookups(unittest.TestCase):
                 sampler.locate(len(case.lengths))
             self.assertEqual(list(sampler), loops[mine])
 
+    def test_past_steps(self):
+        """Of an epoch whose first packs were in the last step of the one
+        before."""
+        case = Case(next(cases(1, "packs of the past")))
+        sampler, again = case.make(1, 4), case.make(1, 4)
+        list(sampler)
+        again.load_state_dict(sampler.state_dict())
+        loop = list(sampler)
+        self.assertNotEqual(len(case.sequence(1)[0]) % 4, 0)
+        for step, pack in enumerate(loop):
+            self.assertEqual(again.at(step), pack)
+            self.assertEqual(again.locate(pack[0])[:3], (step, 1, 0))
+
     def test_counts(self):
         case = Case(next(cases(1, "packs counted")))
         sampler = case.make(0, 2)
@@ -568,8 +581,10 @@ class Lookups(unittest.TestCase):
         self.assertEqual(late.start_iter, 4)
         with self.assertRaisesRegex(ValueError, "step 3 is before step 4"):
             late.set_start_iter(3)
-        with self.assertRaisesRegex(ValueError, "before step 4"):
-            late.locate(whole[0][0])
+        for ask in lambda: late.at(3), lambda: late.locate(whole[0][0]):
+            with self.assertRaisesRegex(ValueError, "before step 4, where the "
+                                        "state was loaded: load an earlier"):
+                ask()
         with self.assertRaisesRegex(ValueError, "should be at most"):
             late.set_start_iter(999)
 

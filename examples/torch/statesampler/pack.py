@@ -197,7 +197,7 @@ class _PackCursor(_Cursor):
         base, spot = self._base
         if step < base:
             raise ValueError(f"step {step} is before step {base}, where the "
-                             "state was loaded")
+                             "state was loaded: load an earlier one")
         packs = self._served(step)
         if packs >= self._served(self.step):
             spot = self._spot
@@ -270,7 +270,8 @@ class _PackCursor(_Cursor):
             passed = (self._before(found.step) + number - spot.before -
                       spot.number)
         if passed < 0:
-            raise ValueError(f"index {index} was served before step {base}")
+            raise ValueError(f"index {index} was served before step {base}, "
+                             "where the state was loaded: load an earlier one")
         step, rank = divmod(passed, self._ranks)
         return Place(base + step, rank, at - ends[number], found.position)
 
@@ -357,6 +358,9 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     an epoch has is known when all of it is planned: its first loop, or len(),
     takes that time, some 30 ns a sample. Endless loops need not know, so that
     a resume makes one plan.
+
+    at and locate know the steps from the loaded one on. A state from the end of
+    an epoch, loaded on the same ranks, answers for all of the next.
 
     There is no resize: other lengths make other plans. If a dataset grows,
     make another sampler, with changed="next_epoch".
