@@ -19,9 +19,9 @@ class RepeatSampler(_Resumable, _TorchSampler):
 
     It yields what all ranks need, as TRL's does, and accelerate distributes it
     to them; without accelerate, each rank takes its part of a batch. What deals
-    single items, as Lightning does, raises RuntimeError. The groups are the same
-    on any number of ranks, and follow from seed (None is 0) and epoch, which
-    goes on after a resume.
+    single items, as Lightning does, raises RuntimeError. The groups are the
+    same on any number of ranks, and follow from seed (None is 0) and epoch,
+    which goes on after a resume.
 
     A state resumes with any repeat_count, as another number of ranks means
     another steps_per_generation: from the end of a generation batch, or from
