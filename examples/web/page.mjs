@@ -279,20 +279,20 @@ function make_other() {
     const grid = make_grid("otherGrid", (s, t) =>
         Object.values(FAULTS).map((fault) => fault_tile(fault, s, t)));
     let desc, all, next, more, kills, thrown, distinct, repeated;
+    let found; /* the verdict of this epoch, once it has ended */
 
     /* Without padding or drops: what was asked for is no fault. */
     const on = (worldSize) => new Sampler({
         ...desc, batchSize: desc.batchSize * worldSize, tail: "uneven" });
 
     function finish() {
-        const missed = desc.numSamples - distinct;
+        const missed = desc.numSamples - distinct, bad = repeated + missed > 0;
         more = false;
         grid.change([3, 1, 2, 3]);
-        stamp("otherStamp", `Epoch ${count(desc.epoch)}: ` +
-            (repeated + missed > 0
-                ? `${count(repeated)} repeated, ${count(missed)} missed`
-                : "each sample exactly once") + `${through(kills)}.`,
-              repeated + missed > 0);
+        found = bad ? `${count(repeated)} repeated, ${count(missed)} missed`
+            : "each sample exactly once";
+        stamp("otherStamp", `Epoch ${count(desc.epoch)}: ${found}` +
+                            `${through(kills)}.`, bad);
     }
 
     return {
@@ -301,6 +301,7 @@ function make_other() {
             desc = description;
             all = on(worldSize);
             more = why_not === "";
+            found = "";
             next = kills = thrown = distinct = repeated = 0;
             grid.clear(desc.numSamples);
             $("otherGrid").classList.toggle("hidden", !more);
@@ -335,8 +336,11 @@ function make_other() {
         get more() {
             return more;
         },
+        /* Where it is, or how its epoch ended; or nothing. */
         get place() {
-            return `${count(next)} of ${count(all.numSteps)}`;
+            const words = more ? `step ${count(next)} of ${count(all.numSteps)}`
+                : found;
+            return words && ` Ordinary sampler: ${words}.`;
         },
     };
 }
@@ -490,8 +494,8 @@ function start_run() {
     function status() {
         const [first] = samplers, n = count(desc.numSamples);
         if (over)
-            return `Epoch ${count(epoch)} has ended.` + (other.more
-                ? ` The ordinary sampler is at step ${other.place}.` : "");
+            return `Epoch ${count(epoch)}: ${verdict()}${through(kills)}.` +
+                   other.place;
         if (phase === "killed")
             return `Killed at step ${count(first.step)}: ` +
                    `${count(first.position)} of ${n} samples served (now ` +

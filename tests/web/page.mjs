@@ -192,9 +192,11 @@ async function ordinary() {
     await status_has(page, "status", "Epoch 1, step 2 ");
     assert.equal(await text(page, "otherStamp"), stamps);
     /* Who pauses it after its end finds it so, and the next epoch is whole. */
-    await status_has(page, "status", "Epoch 1 has ended.");
+    const whole = "Epoch 1: 1,000 of 1,000 samples, each exactly once. " +
+        "Ordinary sampler: each sample exactly once.";
+    await status_has(page, "status", whole);
     await press("pause");
-    assert.equal(await text(page, "status"), "Epoch 1 has ended.");
+    assert.equal(await text(page, "status"), whole);
     await press("pause");
     await status_has(page, "stamp", "Epoch 2: 1,000 of 1,000 samples, each");
     /* Where there is nothing to compare, it says why. */
@@ -219,6 +221,36 @@ async function ordinary() {
     assert.equal(await hidden(), "visible");
     note = found.join("; ");
     return page;
+}
+
+/* On a phone who has killed it sees how both samplers have ended the epoch,
+   above the buttons, without scrolling. */
+async function verdicts_in_sight() {
+    for (const [width, height] of [[390, 844], [375, 667]]) {
+        const page = await open(browser, url,
+                                { ...FAST, width, height, phone: true });
+        await enter_text(page, "numSamplesText", "1000");
+        await page.until("/step [3-9] of/.test(" +
+                         "document.getElementById('status').textContent)");
+        await page.click("#kill");
+        await page.click("#resume");
+        const words = "Epoch 0: 1,000 of 1,000 samples, each exactly once, " +
+            "through a kill. Ordinary sampler: [1-9]\\d* repeated, 0 missed.$";
+        await page.until(`${RegExp(words)}.test(
+            document.getElementById("status").textContent) &&
+            (document.getElementById("pause").click(), true)`);
+        const left = await page.evaluate(`(() => {
+            scrollTo(0, 0);
+            const range = document.createRange();
+            range.selectNodeContents(document.getElementById("status"));
+            const { top } = document.querySelector("#run .buttons")
+                .getBoundingClientRect();
+            return top - range.getBoundingClientRect().bottom;
+        })()`);
+        assert.ok(left >= 5, `${width} x ${height}: ${left} pixels are left`);
+        assert.deepEqual(page.errors, []);
+        await page.close();
+    }
 }
 
 /* A state of the last epochs that there are, pasted and dropped: it goes on,
@@ -1253,7 +1285,12 @@ async function look() {
         await check();
         /* And of a million samples, when an epoch has ended. */
         await page.evaluate(`{
-            const words = { stamp: "Epoch 99: 1,000,000 of 1,000,000 " +
+            document.getElementById("pause").click();
+            const words = { status: "Epoch 99: 1,000,000 of 1,000,000 " +
+                    "samples, none twice; 64 dropped by the tail rule, " +
+                    "through 12 kills. Ordinary sampler: 500,000 repeated, " +
+                    "500,000 missed.",
+                stamp: "Epoch 99: 1,000,000 of 1,000,000 " +
                     "samples, each exactly once, through 12 kills.",
                 otherStamp: "Epoch 99: 500,000 repeated, 500,000 missed, " +
                     "through 12 kills.",
@@ -1377,11 +1414,11 @@ async function million() {
 
 /* The last one leaves a browser that stores nothing. */
 const QUESTIONS = { vectors, module_on_a_server, package_on_a_server,
-                    kill_and_resume, ordinary, controls, keys, odd_path,
-                    bad_input, bad_field, far_epochs, stays_still, cannot,
-                    header_saved, drops, look, densities, million, storage_full,
-                    storage_fills, storage_silent, long_text, ranks,
-                    tabs_and_reloads, storage_forbidden };
+                    kill_and_resume, ordinary, verdicts_in_sight, controls,
+                    keys, odd_path, bad_input, bad_field, far_epochs,
+                    stays_still, cannot, header_saved, drops, look, densities,
+                    million, storage_full, storage_fills, storage_silent,
+                    long_text, ranks, tabs_and_reloads, storage_forbidden };
 const asked = process.argv.slice(2);
 let failed = 0;
 try {

@@ -1,4 +1,4 @@
-/* shots.mjs - pictures of the page, to be looked at: both themes, a phone.
+/* shots.mjs - pictures of the page, to be looked at: both themes, phones.
 
        node tests/web/shots.mjs FOLDER */
 import fs from "node:fs";
@@ -13,7 +13,8 @@ const browser = await launch(profile);
 try {
     for (const [name, options] of Object.entries({
         light: {}, dark: { dark: true },
-        phone: { width: 390, height: 844, scale: 2, phone: true } })) {
+        phone: { width: 390, height: 844, scale: 2, phone: true },
+        small: { width: 375, height: 667, scale: 2, phone: true } })) {
         const page = await open(browser, url, options);
         /* As few as make a picture that is not large. */
         await page.evaluate(`{
