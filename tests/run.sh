@@ -12,6 +12,9 @@
 
 export LC_ALL=C
 export CC="${CC:-cc}" JOBS="${JOBS:-2}" MAKE="${MAKE:-make}"
+# As in the Makefile, for who calls this by hand.
+export STB_FLAGS="${STB_FLAGS-$(pkg-config --cflags stb 2>/dev/null |
+    sed 's/-I/-isystem/')}"
 
 # What `make check` runs: the topics, and a pattern for the names.
 check_topics='tests inclusion texts'
