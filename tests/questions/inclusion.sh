@@ -37,6 +37,19 @@ hosted_needs_system() { # COMMAND...
     fi
 }
 
+# An option that only a later include has is an error that says so.
+too_late() {
+    for macro in $optional; do
+        if { source_of; source_of $macro; } |
+            compile c inc.o $CC -std=c99 >said 2>&1 ||
+            ! grep error: said | grep -q \
+                "define STATESAMPLER_$macro before the first include"; then
+            cat said
+            return 1
+        fi
+    done
+}
+
 # Two files that share the implementation, and one with a copy of its own.
 units() { # COMPILER_OF_MAIN COMPILER_OF_SHARED COMPILER_OF_STATIC
     $1 -I. -c -o main.o tests/units_main.c
@@ -55,6 +68,7 @@ link_time() {
 questions() {
     ask "inclusion: twice, declarations first, after libc: $CC, C99" \
         included c inc.o $CC -std=c99 -pedantic -Werror
+    ask "inclusion: an option at a second include gets a sentence" too_late
     ask "two files and a static copy: $CC" units "'$CC' '$CC' '$CC'"
     if tool g++ 'inclusion in C++'; then
         ask 'inclusion: twice, declarations first, after libc: g++, C++98' \
