@@ -20,7 +20,7 @@ export const version: string;
 /** Whether WebAssembly SIMD is in use. */
 export const simd: boolean;
 
-/** A whole number as an argument; above 2^53 it must be a bigint. */
+/** A whole number as an argument; from 2^53 on it must be a bigint. */
 export type Whole = number | bigint;
 
 /** An array for indices. */

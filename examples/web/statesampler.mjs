@@ -184,14 +184,15 @@ function check(code) {
 
 /* --- numbers: arguments and results --------------------------------------- */
 
-/* A whole number of up to `bits` bits, as a bigint. */
-function big(name, value, bits = 64n) {
+/* A whole number of up to `bits` bits, as a bigint. most: what the header
+   takes, if that is less; it refuses the rest. */
+function big(name, value, bits = 64n, most = `2^${bits} - 1`) {
     const whole = typeof value === "bigint" || Number.isSafeInteger(value);
     const number = whole ? BigInt(value) : -1n;
     if (number < 0n || number >> bits) {
-        const how = bits > 53n ? " (above 2^53 a bigint)" : "";
+        const how = bits > 53n ? " (a bigint from 2^53 on)" : "";
         throw new RangeError(`${name} must be a whole number from 0 to ` +
-                             `2^${bits} - 1${how}, not ${shown(value)}`);
+                             `${most}${how}, not ${shown(value)}`);
     }
     return number;
 }
@@ -336,7 +337,7 @@ const FIELDS = { numSamples: undefined, seed: 0, epoch: 0, stream: 0,
                  partition: "interleaved", tail: "pad", dropLast: false };
 
 function numSamplesOf(numSamples, bigint) {
-    const n = big("numSamples", numSamples);
+    const n = big("numSamples", numSamples, 64n, "2^62");
     give({ bigint }, n, "numSamples"); /* indices must fit into numbers */
     return n;
 }

@@ -634,7 +634,15 @@ function errors() {
     }
     refuses(null, () => new Sampler(null), TypeError);
     refuses(s, () => s.seek(14), { code: -202 });
-    refuses(s, () => s.seek("1"), /64 - 1 \(above 2\^53 a bigint\), not "1"$/);
+    const whole = (most, given) => ({ message }) => message.endsWith(
+        ` from 0 to ${most} (a bigint from 2^53 on), not ${given}`);
+    refuses(s, () => s.seek(2 ** 53), whole("2^64 - 1", "9007199254740992"));
+    for (const wrong of [2 ** 53, -1n, 2n ** 64n]) {
+        const said = whole("2^62", wrong);
+        refuses(null, () => new Sampler({ numSamples: wrong }), said);
+        refuses(null, () => new Perm(wrong, { bigint: true }), said);
+        refuses(s, () => s.resize(wrong), said);
+    }
     refuses(s, () => s.reshape({ rank: "1" }), /to 2\^32 - 1, not "1"$/);
     refuses(s, () => s.locate(100), { code: -204 });
     refuses(s, () => s.reshape({ rank: 9, worldSize: 1 }), { code: -102 });
