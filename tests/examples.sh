@@ -944,7 +944,7 @@ packing() {
 # twice, and leaves out no more than a shuffle does.
 spread() {
     cat "$root"/examples/*.md "$root"/*/*.[ch] "$root"/*/*/*.py \
-        "$root"/statesampler.h | tr -cs 'A-Za-z' '\n' | sort -u >words
+        "$root"/statesampler.h | tr -cs 'A-Za-z' '\n' | grep . | sort -u >words
     status 0 spread words
     finds '^spread: ok, killed [1-9].* each of [0-9]* words came once' out
     awk 'NF == 5 { batches[$1] = $2; steps[$1] = $3; left[$1] = $4 }
