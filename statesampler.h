@@ -71,9 +71,9 @@ HOW TO
    (C++ before C++20: `statesampler_desc desc = {}; desc.seed = 42;`.)
 
    The example's loop is the form to copy. next returns 0 once at the end of an
-   epoch, and has then begun the next one. So loop until it returns 0, or while
-   epoch() says so; do not call it num_steps times, or the next epoch starts
-   with that 0 and no batch.
+   epoch, and has then begun the next one. So loop until it returns 0, or test
+   epoch(); do not call it num_steps times, or the next epoch starts with that 0
+   and no batch.
 
    Save the state together with the weights, after the step that used the
    batch. One rank's state restores every rank, on any number of ranks and with
@@ -272,10 +272,10 @@ SHAPES, ORDERS, TAILS
                 is full, padding included. A state loads with any drop_last.
 
    Epochs advance by themselves: next returns 0 once at the end, and the sampler
-   is then at step 0 of the next epoch. A state saved before that 0 holds the
-   end of its epoch. Nothing is left to serve then, in any shape, except where
-   DROP or drop_last left samples out: a smaller shape may have another step.
-   Epochs count modulo 2^64.
+   is then at step 0 of the next epoch. A state saved before that 0 is at the
+   end of its epoch: nothing is left to serve, unless DROP or drop_last left
+   samples out, of which a smaller shape may have another step. Epochs count
+   modulo 2^64.
 
    init returns EINVAL for:
    - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
@@ -330,9 +330,9 @@ MIXES
 
    A mix is elastic as a sampler is. mix_init, mix_weigh, mix_load and a
    mix_reshape to other ranks make the present turn the mix's base; at, seek and
-   locate reach back to it. The sequence goes on in the new shape unless other
-   sources have steps there: then it begins again. (When a source with CARRY is
-   2^62 positions past the base, the base moves to the present turn.)
+   locate reach back to it. If other sources have steps in the new shape, the
+   sequence begins again; if not, it goes on. (When a source with CARRY is 2^62
+   positions past the base, the base moves to the present turn.)
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -389,8 +389,8 @@ OPTIONS
    STATESAMPLER_ASSERT(x)       checks for programming errors (a null pointer, a
                                 sampler never initialised). By default nothing.
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
-                                SHUFFLE, INTERLEAVED and PAD. init and load
-                                refuse the rest (EINVAL, -115).
+                                SHUFFLE, INTERLEAVED and PAD. init, load and
+                                describe refuse the rest (EINVAL, -115).
 
    Wherever you include this file, the same everywhere:
    STATESAMPLER_STATIC          makes every function static. Each file that
@@ -423,13 +423,17 @@ CHANGES
           names ..._REFUSE_CHANGED         0 (1: ..._RESTART_CHANGED)
           saves to long Windows paths      paths of Windows' usual length
           saves to a folder it can't read  to be allowed to read it
-          keeps states of mixes, mixtures  none: they are format 2 now, and
-                                           format 1 is refused (EVERSION)
+          saves to a device, a pipe or a   another path: it is replaced (by root
+          link to a folder                 even /dev/null)
+          loads from a pipe                a writer: load_file waits for one
+          keeps states of mixes, mixtures  to start them anew: format 1 is
+                                           refused (EVERSION)
           hard-codes a mix state's size    mix_state_bytes
           asks a mix for turns before its  to ask before it loads: at, seek and
           mix_load                         locate reach back to the load
           reads sources[i].weight later    mix_describe: only mix_init reads it
-          uses mix_describe's description  drop_last is 0, epoch the present one
+          uses mix_describe's description  to expect drop_last 0, and the
+                                           present epoch of the source
           adds to a mixture                to start it again, as before; until
                                            then the old mix goes on
           uses a mixture's maps            mixture_find
@@ -1083,9 +1087,10 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 /* Goes on where a state was saved, in any shape, on a mix with the same stop
    rule and as many sources, which match the state's one by one, as for
    statesampler_load. Weights become the state's (for others, mix_weigh), and
-   the present turn is the base, also of sources with CARRY: states saved later
-   name another base than those of an uninterrupted run. ECORRUPT, EVERSION,
-   EMISMATCH, and EINVAL if mix_init would refuse its weights in this shape. */
+   the present turn becomes the base, also of sources with CARRY: so states that
+   are saved later differ in the base from those of an uninterrupted run.
+   ECORRUPT, EVERSION, EMISMATCH, and EINVAL if mix_init would refuse its
+   weights in this shape. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1161,14 +1166,16 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
    which must be readable.
    A crash may leave .statesampler-NAME-NUMBER.tmp behind; NAME is a hash of
    path's last part. The next save to path removes it, as no process holds its
-   lock (flock) any more. A save looks at 10,000 names of the folder at most, so
-   in a larger folder the file may stay; on Windows it looks at all names.
+   lock (flock) any more. (Where files have no locks, writers of one path may
+   remove each other's; they try again, and after 100 tries fail with ENOENT.)
+   A save looks at 10,000 names of the folder at most, so in a larger folder the
+   file may stay; on Windows it looks at all names.
    The file has a new file's mode; a link or a device at path is replaced.
    Windows: path is UTF-8, and while another program has the file open, a save
    tries for a second.
-   EINVAL: path is empty or longer than 4,095 bytes. EIO: errno says why
-   (EISDIR, on Windows EACCES: path is a folder), and the old file is there, or
-   the new one if only the flush of the folder failed. */
+   EINVAL: path is empty or longer than 4,095 bytes. EIO: errno says why (if
+   path is a folder EISDIR, ENOTDIR or EBUSY, on Windows EACCES), and the old
+   file is there, or the new one if only the flush of the folder failed. */
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
@@ -1235,7 +1242,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     const statesampler_desc *desc);
 
 /* Removes a dataset; the last one takes its number, and `changes` is emptied.
-   If it was in the started mix, that mix has no turns until the next start.
+   If it was in the started mix, that mix has ended: start before you use mix.
    ERANGE: no dataset has this name. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_mixture *mixture, const char *name);
@@ -1312,7 +1319,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #endif
 
 /* Private functions are static; in CUDA they run wherever the public ones do.
-   Elsewhere STATESAMPLER_API may be an export attribute: not for these. */
+   Elsewhere STATESAMPLER_API may export, which these must not. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
@@ -1344,8 +1351,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define SSMP_NOINLINE SSMP_FN
 #endif
 
-/* For functions with many callers: one copy where size counts. FEW vectors have
-   a copy of bulk of their own, in registers. */
+/* For functions with many callers: one copy where size counts. Up to FEW
+   vectors have a second copy of bulk, which keeps them in registers. */
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
 #define SSMP_OUTLINE_FOR_SIZE SSMP_NOINLINE
 #define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
@@ -1581,7 +1588,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_perm_clear(statesampler_perm *perm)
     perm->left = perm->right = perm->rounds = perm->wide = 0;
 }
 
-/* Makes perm the permutation of [0, n) for a key. n is mostly as before. */
+/* Makes perm the permutation of [0, n) for a key. n rarely changes. */
 SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
                                  uint64_t key)
 {
@@ -1890,11 +1897,12 @@ SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
         ssmp_bulk_rounds(perm, p, 4, 0);
 }
 
-/* The positions of a fill, a group of pairs, the images of the first known
-   cells outside, and a vector of indices that is not all in the array. */
+/* A fill of the positions first, first + stride, ... */
 typedef struct ssmp_bulk {
     const statesampler_perm *perm;
-    uint64_t first, stride, outside[32], rest[SSMP_LANES16];
+    uint64_t first, stride;
+    uint64_t outside[32];        /* images of the first known cells outside */
+    uint64_t rest[SSMP_LANES16]; /* the last vector, if count ends in it */
     ssmp_pairs pairs[SSMP_VECTORS + 64 / SSMP_BYTES];
     uint32_t known, step_l, step_r;
 } ssmp_bulk;
@@ -2164,7 +2172,7 @@ SSMP_FN int ssmp_order_is(const ssmp_order *order, uint64_t epoch,
            order->epoch == epoch;
 }
 
-/* Sets up the order of this epoch and block of a segment, unless it is that. */
+/* Sets up the order of this epoch and block of a segment, unless it is set. */
 SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
                                   const ssmp_segment *segment, uint64_t epoch,
                                   uint32_t block)
@@ -2198,7 +2206,8 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
         ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
 }
 
-/* Reads a segment's samples: by s->ready if it is their order, else spare. */
+/* Reads a segment's samples, in the order s->ready or, if that is another one,
+   in spare. */
 typedef struct ssmp_reader {
     const statesampler *s;
     const ssmp_segment *segment;
@@ -3516,8 +3525,8 @@ SSMP_FN uint64_t ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
                : ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
 }
 
-/* Notes this of every source, and where the epoch of the mix ends: where the
-   first source, or the last one, has no more steps. With NEVER it notes how far
+/* Sets this for every source, and where the epoch of the mix ends: where the
+   first source, or the last one, has no more steps. With NEVER it sets how far
    sources with CARRY reach. Returns 0 if the sequence ends before. */
 SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
 {
