@@ -564,7 +564,8 @@ ALGORITHM 1
    tree: even numbers to the left of the root, odd ones to its right, the next
    level by the next bit, and so on. A node's weight is the sum of its leaves'.
    Of the first m turns of a node of weight w, its right child of weight a has
-   had ceil((m * a - floor(w / 2)) / w), and its left child the rest.
+   had ceil((m * a - floor(w / 2)) / w), and its left child the rest. The
+   sequence is frozen, too: states hold a place in it.
 */
 
 #ifndef STATESAMPLER_H

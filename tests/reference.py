@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """reference.py - statesampler.h a second time, slow and plain.
 
-Written from the manual at the head of statesampler.h: ALGORITHM 1,
-SAMPLERS and STATE FORMAT 1. It prints the test vectors, tests/vectors.json:
+Written from the manual at the head of statesampler.h: SHAPES, ORDERS, TAILS,
+MIXES, STATE FORMAT and ALGORITHM 1. It prints the test vectors,
+tests/vectors.json:
 
     make vectors
 
@@ -28,6 +29,7 @@ ORDERS = ["SHUFFLE", "SEQUENTIAL", "WINDOW", "REPLACEMENT"]
 PARTITIONS = ["INTERLEAVED", "BLOCKED"]
 TAILS = ["PAD", "DROP", "UNEVEN", "CARRY"]
 EINVAL, ERANGE = -1, -2  # what the vectors call these kinds of error
+NEVER, OFF = 3, 2**32 - 1  # of a mix: a stop, and the weight of no turns
 
 
 def ceil_div(x, y):
@@ -358,9 +360,8 @@ class Sampler:
         return [end, max(end - self.n, 0), max(self.n - end, 0),
                 self.num_steps(), mine, ceil_div(mine, self.B)]
 
-    # State format 1.
-
     def save(self):
+        """State format 1."""
         epoch, position = self.now()
         fields = [(b"SSMP", 4), (1, 2), (1, 2), (self.n, 8), (self.seed, 8),
                   (self.stream, 8), (self.chunk_size, 8), (self.window, 8),
@@ -368,12 +369,7 @@ class Sampler:
                   (0, 1), (self.P, 4), (self.W, 4), (self.B, 4), (epoch, 8),
                   (position, 8), (self.base_epoch, 8), (self.base, 8),
                   (self.base_step, 8)]
-        out = b""
-        for value, size in fields:
-            if isinstance(value, int):
-                value = value.to_bytes(size, "little")
-            out += value
-        return out + check_word(out).to_bytes(8, "little")
+        return pack(fields)
 
     def load(self, state):
         """A good state of the same samples."""
@@ -407,11 +403,99 @@ def check_word(data):
     return h
 
 
+def pack(fields):
+    """A state: values with their sizes, and the check word."""
+    out = b""
+    for value, size in fields:
+        if isinstance(value, int):
+            value = value.to_bytes(size, "little")
+        assert len(value) == size
+        out += value
+    return out + check_word(out).to_bytes(8, "little")
+
+
+# --- Mixes ------------------------------------------------------------------
+
+
+class Node:
+    """A node of the tree: sources, by their numbers, and their weights."""
+
+    def __init__(self, leaves, level=0):
+        self.leaves = leaves
+        self.weight = sum(weight for _, _, weight in leaves)
+        if len(leaves) > 1:
+            sides = [[], []]
+            for leaf in leaves:
+                sides[leaf[0] >> level & 1].append(leaf)
+            self.left, self.right = (Node(side, level + 1) for side in sides)
+
+    def right_turns(self, m):
+        return ceil_div(m * self.right.weight - self.weight // 2, self.weight)
+
+    def source(self, m):
+        """Whose turn m is."""
+        if len(self.leaves) == 1:
+            return self.leaves[0][1]
+        right = self.right_turns(m)
+        if self.right_turns(m + 1) > right:
+            return self.right.source(right)
+        return self.left.source(m - right)
+
+    def turns(self, m):
+        """How many of the first m turns each source has had."""
+        if len(self.leaves) == 1:
+            return {self.leaves[0][1]: m}
+        right = self.right_turns(m)
+        return {**self.left.turns(m - right), **self.right.turns(right)}
+
+
+class Mix:
+    """Of sources without CARRY, with stop NEVER."""
+
+    def __init__(self, weights, sizes, **desc):
+        self.weights = [weight or 1 for weight in weights]
+        self.samplers = [Sampler(num_samples=n, stream=i, **desc)
+                         for i, n in enumerate(sizes)]
+        self.first = desc.get("epoch", 0)
+        self.taking = [i for i, s in enumerate(self.samplers)
+                       if self.weights[i] != OFF and s.num_steps() > 0]
+        self.tree = Node([(seat, i, self.weights[i])
+                          for seat, i in enumerate(self.taking)])
+        self.turn = 0
+
+    def seek(self, turn):
+        """From turn 0. A source begins an epoch with the turn that needs it."""
+        self.turn = turn
+        for i, had in self.tree.turns(turn).items():
+            s = self.samplers[i]
+            epochs = max(had - 1, 0) // s.num_steps()
+            step = had - epochs * s.num_steps()
+            s.begin(self.first + epochs)
+            s.step = step
+
+    def next(self):
+        source = self.tree.source(self.turn)
+        self.turn += 1
+        s = self.samplers[source]
+        if s.step == s.num_steps():
+            s.next()
+        return source, s.next()
+
+    def save(self):
+        """State format 2."""
+        fields = [(b"SSMX", 4), (2, 2), (1, 2), (len(self.samplers), 4),
+                  (NEVER, 4), (0, 8), (self.turn, 8), (self.turn, 8)]
+        for i, s in enumerate(self.samplers):
+            flags = (s.now()[0] != self.first) + 2 * (i in self.taking)
+            fields += [(self.weights[i], 4), (flags, 4), (s.save(), 112)]
+        return pack(fields)
+
+
 # --- Vectors ----------------------------------------------------------------
 
 ABOUT = """\
-Test vectors of statesampler.h, algorithm 1 and state format 1, printed by
-tests/reference.py. One case a line. Numbers of 2^53 or more are strings,
+Test vectors of statesampler.h, algorithm 1 and state formats 1 and 2, printed
+by tests/reference.py. One case a line. Numbers of 2^53 or more are strings,
 because many JSON readers would round them; states and digests are strings of
 hexadecimal digits. config is the group of a case. seed, epoch, stream and the
 other fields of a description are as in the manual, and 0 where they are not
@@ -432,6 +516,13 @@ call = 0, 1, ..., before it: the state; the step; the padding of this step;
 where the index 37 * call mod (num_samples + 1) is: position, step, rank and
 slot, or 1 for EINVAL, or 2 for ERANGE; after it: how many indices it served,
 and the indices. And the state after all calls.
+
+kind sequence: a mix with stop NEVER, of one source for each of weights, which
+has so many samples as sizes says, its number as its stream, and the rest of
+the description; moved by seek, to a turn, if it is given. turns: whose turns
+the first few are. digest: for so many calls of mix_next: the source, how many
+indices it served, and the indices. And the state after all calls, which is
+given as state where the mix is small.
 
 kind seed: for each index the 64 bits of a sample in an epoch.
 
@@ -697,6 +788,56 @@ def add_audits():
              "sum3": (n * (n - 1) // 2)**2 & M})
 
 
+def add_sequence(calls, weights, sizes=None, seek=None, **desc):
+    if sizes is None:
+        sizes = [3 + i % 5 for i in range(len(weights))]
+    mixed = Mix(weights, sizes, **desc)
+    fields = {"weights": weights, "sizes": sizes, **desc}
+    if seek is not None:
+        mixed.seek(seek)
+        fields["seek"] = seek
+    digest, turns = Digest(), []
+    for _ in range(calls):
+        source, batch = mixed.next()
+        digest.take(source, len(batch), *batch)
+        turns.append(source)
+    state = mixed.save()
+    digest.take_bytes(state)
+    fields.update({"turns": turns[:40], "calls": calls,
+                   "digest": digest.hex()})
+    if len(weights) <= 3:
+        fields["state"] = state.hex()
+    add("sequence", "sequence", fields)
+
+
+def add_sequences():
+    add_sequence(100, [1])
+    add_sequence(100, [7])
+    add_sequence(100, [1] * 5)
+    add_sequence(3, [3, 2, 1]) # before the third has had a turn
+    add_sequence(1000, [3, 2, 1], seed=42, epoch=M)
+    add_sequence(1000, [3, 2, 1], [40, 30, 20], seed=42, epoch=5,
+                 world_size=3, rank=2, batch_size=4)
+    # A weight of 0, sources that are off, and one without steps.
+    add_sequence(1000, [0, 2, 0, OFF, 5])
+    add_sequence(1000, [OFF, 4, 3, 7, 5], [4, 4, 0, 4, 4])
+    add_sequence(4, [OFF, 3, OFF]) # which has not begun its next epoch
+    # One has nearly all turns; the largest weights there are.
+    for weights in [[1, 1000], [1000, 1], [50, 1, 50]]:
+        add_sequence(2 * sum(weights), weights)
+    add_sequence(500, [2**31 - 1], seek=2**62 - 500)
+    for weights in [[2**31 - 2, 1], [1, 2**31 - 2],
+                    [2**30 - 1, 2**30 - 1, 1],
+                    [2**29 + 3, 2**28 - 1, 2**30 - 5, 1, 999]]:
+        for seek in [None, 2**30 - 250, 2**62 - 500]:
+            add_sequence(500, weights, seek=seek)
+    # Trees of many shapes.
+    for D in [2, 3, 4, 6, 7, 8, 9, 16, 17, 33, 100]:
+        add_sequence(500, [1 + i for i in range(D)])
+        add_sequence(500, [1 + mix(i) % 1000 for i in range(D)],
+                     seek=10**12 + D, seed=D)
+
+
 def sample_seed(seed, epoch, stream, index):
     key = derive(epoch_key(seed, epoch, stream), 2**63 + 2**61)
     return derive(key, index)
@@ -730,6 +871,7 @@ def add_hashes():
 if __name__ == "__main__":
     add_perms()
     add_samplers()
+    add_sequences()
     add_audits()
     add_seeds()
     add_hashes()

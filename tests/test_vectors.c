@@ -15,6 +15,7 @@
 
 #define STATE STATESAMPLER_STATE_BYTES
 #define MOST 1000 /* numbers in a list, or in a batch */
+#define SOURCES 100
 
 static char line[4096];
 static unsigned long line_number;
@@ -143,11 +144,22 @@ static void same_digest(void)
     same(digest, want, "digest");
 }
 
-static void same_bytes(const unsigned char *have, const char *name)
+static void take_bytes(const unsigned char *bytes, size_t size)
 {
-    unsigned char want[STATE];
-    if (bytes_of(name, want, STATE))
-        same(memcmp(have, want, STATE) == 0, 1, name);
+    size_t i;
+    for (i = 0; i < size; i++)
+        digest = fnv(digest, bytes[i]);
+}
+
+/* A state is the one in the file, where that has one, and in the digest. */
+static void same_state(const unsigned char *have, size_t size)
+{
+    unsigned char want[sizeof line / 2];
+    CHECK(size <= sizeof want || find("state") == NULL);
+    if (bytes_of("state", want, size))
+        same(memcmp(have, want, size) == 0, 1, "state");
+    take_bytes(have, size);
+    same_digest();
 }
 
 /* --- perm --- */
@@ -183,8 +195,8 @@ static void perm_case(void)
 
 /* --- sampler --- */
 
-/* A build with STATESAMPLER_ONLY_SHUFFLE takes no other description, nor a state
-   of one; what it takes is as in the file. */
+/* A build with STATESAMPLER_ONLY_SHUFFLE takes no other description, nor a
+   state of one; what it takes is as in the file. */
 #ifdef STATESAMPLER_ONLY_SHUFFLE
 static unsigned refused_states;
 #endif
@@ -217,11 +229,9 @@ static int left_out(const statesampler_desc *d)
     return 0;
 }
 
-/* Returns 0 if this build leaves out what the case asks. */
-static int begin_sampler(statesampler *s)
+static statesampler_desc description(void)
 {
     statesampler_desc d;
-    unsigned char state[STATE];
     memset(&d, 0, sizeof d);
     d.num_samples = number_of("num_samples");
     d.seed = number_of("seed");
@@ -237,6 +247,14 @@ static int begin_sampler(statesampler *s)
     d.chunk_size = number_of("chunk_size");
     d.window = number_of("window");
     CHECK(d.batch_size <= MOST);
+    return d;
+}
+
+/* Returns 0 if this build leaves out what the case asks. */
+static int begin_sampler(statesampler *s)
+{
+    const statesampler_desc d = description();
+    unsigned char state[STATE];
     if (left_out(&d))
         return 0;
     CHECK(statesampler_init(s, &d) == STATESAMPLER_OK);
@@ -302,8 +320,7 @@ static void take_present(const statesampler *s, uint64_t index)
     uint64_t place[4], step = statesampler_step(s);
     size_t i, count;
     must_save(s, state);
-    for (i = 0; i < STATE; i++)
-        digest = fnv(digest, state[i]);
+    take_bytes(state, STATE);
     take(step);
     take(statesampler_padding(s, step));
     count = place_of(s, index, place);
@@ -352,10 +369,60 @@ static void sampler_case(void)
     }
     same(*next == ']', 1, "next");
     must_save(&s, state);
-    same_bytes(state, "state");
-    for (i = 0; i < STATE; i++)
-        digest = fnv(digest, state[i]);
-    same_digest();
+    same_state(state, STATE);
+}
+
+/* --- sequence --- */
+
+static void begin_mix(statesampler_mix *mix)
+{
+    static statesampler_source sources[SOURCES];
+    static uint64_t weights[MOST], sizes[MOST];
+    statesampler_desc d = description();
+    size_t count, sized;
+    uint32_t i;
+    read_list(find("weights"), weights, &count);
+    read_list(find("sizes"), sizes, &sized);
+    CHECK(count <= SOURCES && count == sized);
+    for (i = 0; i < count; i++) {
+        d.num_samples = sizes[i];
+        d.stream = i;
+        sources[i].weight = (uint32_t)weights[i];
+        CHECK(statesampler_init(&sources[i].sampler, &d) == STATESAMPLER_OK);
+    }
+    CHECK(statesampler_mix_init(mix, sources, (uint32_t)count,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(mix, number_of("seek")) == STATESAMPLER_OK);
+}
+
+static void sequence_case(void)
+{
+    static uint64_t batch[MOST], ahead[MOST], turns[MOST];
+    static unsigned char state[48 + 120 * SOURCES];
+    uint64_t calls = number_of("calls"), call;
+    uint32_t source, later;
+    size_t i, count, served, shown;
+    statesampler_mix mix;
+    begin_mix(&mix);
+    read_list(find("turns"), turns, &shown);
+    CHECK(shown != 0);
+    digest = NOTHING;
+    for (call = 0; call < calls; call++) {
+        CHECK(statesampler_mix_at(&mix, statesampler_mix_turn(&mix), ahead,
+                                  &count, &later) == 1);
+        CHECK(statesampler_mix_next(&mix, batch, &served, &source) == 1);
+        same(later, source, "statesampler_mix_at");
+        same(count, served, "statesampler_mix_at");
+        if (call < shown)
+            same(source, turns[call], "turns");
+        take(source);
+        take(served);
+        for (i = 0; i < served; i++) {
+            same(ahead[i], batch[i], "statesampler_mix_at");
+            take(batch[i]);
+        }
+    }
+    same_state(state, must_mix_save(&mix, state));
 }
 
 /* --- audit --- */
@@ -429,6 +496,7 @@ static const struct {
 } kinds[] = {
     {"perm", perm_case},
     {"sampler", sampler_case},
+    {"sequence", sequence_case},
     {"audit", audit_case},
     {"seed", seed_case},
     {"hash", hash_case},
@@ -500,6 +568,8 @@ static struct {
      UINT64_C(0x54dc2e7e1aad4ce5), 0},
     {"REPLACEMENT BLOCKED UNEVEN",
      UINT64_C(0xf79bfaf7b49a2b50), 0},
+    {"sequence",
+     UINT64_C(0xc2b7f3a3c93dc0fb), 0},
     {"audit",
      UINT64_C(0x6937bcf7af67f93a), 0},
     {"seed",

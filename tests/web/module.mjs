@@ -114,6 +114,25 @@ function sampler_case(d) {
         same(hex(sampler.save()), d.state);
 }
 
+function sequence_case(d) {
+    const { rank, worldSize, bigint, ...desc } = describe(d);
+    const sources = d.weights.map((weight, i) => ({
+        ...desc, weight, numSamples: d.sizes[i], stream: i }));
+    const mix = new Mix(sources, { stop: "never", rank, worldSize, bigint });
+    mix.seek(BigInt(d.seek ?? 0));
+    for (let call = 0; call < d.calls; call++) {
+        const { source, indices } = mix.next();
+        if (call < d.turns.length)
+            same(source, d.turns[call]);
+        take(source);
+        take(indices.length);
+        indices.forEach(take);
+    }
+    mix.save().forEach(hash);
+    if (d.state)
+        same(hex(mix.save()), d.state);
+}
+
 function seed_case(d) {
     const sampler = new Sampler({ numSamples: 10, seed: BigInt(d.seed),
                                   stream: BigInt(d.stream) });
@@ -132,6 +151,8 @@ function vectors() {
             perm_case(wanted);
         else if (wanted.kind === "sampler")
             sampler_case(wanted);
+        else if (wanted.kind === "sequence")
+            sequence_case(wanted);
         if (wanted.digest)
             same(digest.toString(16).padStart(16, "0"), wanted.digest);
     }
