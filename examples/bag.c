@@ -132,7 +132,8 @@ int main(int argc, char **argv)
         example_fail(2, "'%s' is not a FILE", path);
     if (path != NULL)
         code = statesampler_load_file(path, &now, sizeof now, NULL);
-    example_must(code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
+    if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE)
+        example_must(code);
     for (; now.ids < 20; now.ids++)
         now.items[now.count++] = now.ids;
     while (now.step < STEPS) {

@@ -73,7 +73,8 @@ static void run(const char *path, uint32_t ranks)
 
     if (found == STATESAMPLER_OK)
         found = statesampler_describe(now.state, sizeof now.state, &desc, NULL);
-    example_must(found == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : found);
+    if (STATESAMPLER_KIND(found) != STATESAMPLER_ENOFILE)
+        example_must(found);
     desc.world_size = ranks;
     desc.batch_size = 8;
     example_must(statesampler_init(&s, &desc));

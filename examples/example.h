@@ -39,8 +39,8 @@ static inline void example_fail(int status, const char *format, ...)
 /* An error in words: the library's, or the system's for a file. */
 static inline const char *example_error(int code)
 {
-    return code == STATESAMPLER_EIO ? strerror(errno)
-                                    : statesampler_error(code);
+    return STATESAMPLER_KIND(code) == STATESAMPLER_EIO
+               ? strerror(errno) : statesampler_error(code);
 }
 
 /* Exits with the library's message if the code is an error. */

@@ -58,7 +58,7 @@ static int run(const char *path)
         code = statesampler_load_file(path, &now, sizeof now, NULL);
     if (code == STATESAMPLER_OK)
         code = statesampler_load(&s, now.sampler, sizeof now.sampler);
-    else if (code == STATESAMPLER_ENOFILE)
+    else if (STATESAMPLER_KIND(code) == STATESAMPLER_ENOFILE)
         code = STATESAMPLER_OK;
 
     while (code == STATESAMPLER_OK && statesampler_epoch(&s) < EPOCHS) {
@@ -103,7 +103,7 @@ static int restore(const char *path, statesampler *s, uint64_t *model)
 
     example_must(statesampler_init(s, &desc));
     *model = saved.model;
-    if (code != STATESAMPLER_ENOFILE) {
+    if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE) {
         example_must(code);
         example_must(
             statesampler_load(s, saved.sampler, sizeof saved.sampler));

@@ -73,7 +73,7 @@ static inline void *shards_map_file(const char *path, size_t *bytes)
     int code = statesampler_load_file(path, NULL, 0, bytes);
     void *map = NULL;
 
-    if (code == STATESAMPLER_ECAPACITY) {
+    if (STATESAMPLER_KIND(code) == STATESAMPLER_ECAPACITY) {
         map = malloc(*bytes);
     }
     if (map != NULL) {

@@ -35,7 +35,7 @@ static void load(const char* path, Checkpoint* now,
     size_t size;
     int code = statesampler_load_file(path, now, sizeof *now, &size);
 
-    if (code == STATESAMPLER_ENOFILE)
+    if (STATESAMPLER_KIND(code) == STATESAMPLER_ENOFILE)
         return;
     example_must(code);
     if (size == sizeof now->centroids) {

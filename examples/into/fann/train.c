@@ -76,11 +76,12 @@ static size_t train(const char *path, struct fann_train_data *data,
     int code = statesampler_load_file(path, bytes, sizeof bytes, &size);
 
     example_must(fann_sampler_init(&s, data, 42, batch_size));
-    if (code != STATESAMPLER_ENOFILE && memcmp(bytes, "FANN_", 5) == 0) {
+    if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE &&
+        memcmp(bytes, "FANN_", 5) == 0) {
         ann = read_network(path, ann);
         printf("%s has weights and no place in an epoch: epoch 0 begins at its "
                "start\n", path);
-    } else if (code != STATESAMPLER_ENOFILE) {
+    } else if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE) {
         example_must(code);
         example_must(fann_sampler_load(ann, data, &s, bytes, size));
     }

@@ -138,7 +138,8 @@ int main(int argc, char **argv)
         example_fail(2, "'%s' is not 1 to 8 players", text);
     begin(&now);
     code = statesampler_load_file(path, &now, sizeof now, NULL);
-    example_must(code == STATESAMPLER_ENOFILE ? STATESAMPLER_OK : code);
+    if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE)
+        example_must(code);
     turn = now.turn;
     run(&now, players, path, &us);
     begin(&whole);

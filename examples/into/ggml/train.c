@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     if (code == STATESAMPLER_OK && memcmp(buffer, "GGUF", 4) == 0 &&
         load_gguf(path))
         printf("%s has weights only: epoch 0 begins at its start\n", path);
-    else if (code != STATESAMPLER_ENOFILE)
+    else if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE)
         example_must(code < 0 ? code : epochs_load(&e, buffer, size));
     size = epochs_move(&e, NULL, 0);
     while (statesampler_epoch(&e.samples.train) < EPOCHS) {
