@@ -34,18 +34,19 @@ EXAMPLE
 
          for (i = 0; i < count; i++)
              printf(i + 1 < count ? "%d " : "%d\n", (int)samples[i]);
+         fflush(stdout);
      }
 
      int main(void)
      {
          const statesampler_desc desc = {
              .num_samples = 30, .seed = 42, .batch_size = 8};
-         const char *path = "quickstart.state";
-         unsigned char state[STATESAMPLER_STATE_BYTES];
          uint64_t batch[8];
          size_t count;
          statesampler s;
          int code = statesampler_init(&s, &desc);
+         const char *path = "quickstart.state";
+         unsigned char state[STATESAMPLER_STATE_BYTES];
 
          if (code == STATESAMPLER_OK)
              code = statesampler_load_file(path, state, sizeof state, NULL);
@@ -59,7 +60,10 @@ EXAMPLE
              statesampler_save(&s, state, sizeof state);
              code = statesampler_save_file(path, state, sizeof state);
          }
-         puts(code == STATESAMPLER_OK ? "done" : statesampler_error(code));
+         if (STATESAMPLER_KIND(code) == STATESAMPLER_EIO)
+             perror(path);
+         else
+             puts(code == STATESAMPLER_OK ? "done" : statesampler_error(code));
          return code != STATESAMPLER_OK;
      }
 

@@ -278,15 +278,13 @@ quickstart() {
     lines 1 out
     {
         cat <<'END'
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 static void end_line(void)
 {
     static int lines;
-    if (++lines == atoi(getenv("LAST"))) {
-        fflush(stdout);
-        _Exit(9);
-    }
+    if (++lines == atoi(getenv("LAST")))
+        raise(SIGKILL);
 }
 END
         sed 's/train(batch, count);/train(batch, count), end_line();/' \
@@ -295,7 +293,7 @@ END
     ${CC:-cc} -std=c99 -O1 -w -I"$root" $core -o killed_quickstart killed.c
     for line in 1 2 3 4 5 6 7 8; do
         rm -f quickstart.state
-        LAST=$line status 9 ./killed_quickstart
+        LAST=$line status 137 ./killed_quickstart
         lines $line out
         sed '$d' out >before
         status 0 quickstart
@@ -305,6 +303,11 @@ END
     status 1 quickstart
     finds 'state or file is wrong' out
     rm quickstart.state
+    mkdir quickstart.state
+    status 1 quickstart
+    has err 'quickstart.state: Is a directory'
+    empty out
+    rmdir quickstart.state
 }
 
 resume() {
