@@ -1,4 +1,4 @@
-/* fair.c - the fair opponent: a table of 32-bit indices that each epoch fills
+/* fair.c - the fair comparison: a table of 32-bit indices that each epoch fills
    anew, with a state of seed, epoch and position. It takes some twenty lines,
    and below a million samples on one process it does the job. Rows and the
    README's figures say what it costs, and what it cannot do. */

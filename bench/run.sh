@@ -568,14 +568,15 @@ shown='function shown(x, unit,    i, units) {
                    x) " " units[i]
 }'
 
-# The figures of the README: the fair opponent, from the headlines of fair.c.
+# The figures of the README: the fair comparison, from the headlines of fair.c.
 headlines() {
     cat <<'END'
-The fair opponent is a [table](bench/fair.c) in some twenty lines of C. It
-cannot read a dataset in chunks, mix datasets, refuse another dataset's state,
-or give all ranks equal shares after a change of their number (DDP then hangs).
+The fair comparison is a shuffled [table](bench/fair.c), about twenty lines of
+C. It cannot read a dataset in chunks, mix datasets, refuse the state of a
+dataset with another length, or give all ranks equal shares after the number of
+ranks changes (unequal shares make DDP hang).
 
-| | first batch of an epoch, n = 50,000 | 1.28 million | 10^7 | 10^8 | memory of a rank, n = 10^8 | changes of ranks with unequal shares |
+| | first batch of an epoch, n = 50,000 | 1.28 million | 10^7 | 10^8 | memory of a rank, n = 10^8 | rank changes that left unequal shares |
 |---|---|---|---|---|---|---|
 END
     awk -F , "$shown"'

@@ -5,7 +5,7 @@
 #include "statesampler.h"
 #include "example.h"
 
-static unsigned char served[50000]; /* how often */
+static unsigned char served[10000000]; /* how often */
 
 /* Yours: reads these samples and trains on them. */
 static void train(const uint64_t *batch, size_t count)
@@ -19,7 +19,7 @@ static void train(const uint64_t *batch, size_t count)
 static int run(void)
 {
     const statesampler_desc desc = {
-        .num_samples = 50000, .seed = 42, .batch_size = 64};
+        .num_samples = 10000000, .seed = 42, .batch_size = 64};
     uint64_t batch[64];
     size_t count;
     statesampler s;
@@ -36,10 +36,10 @@ int main(int argc, char **argv)
     int i, good = 1;
 
     example_begin(argc, argv, 0, "usage: recipe_one_gpu\n\n"
-                                 "Serves three epochs of 50000 samples.\n");
+                                 "Serves three epochs of 10000000 samples.\n");
     example_must(run());
-    for (i = 0; i < 50000; i++)
+    for (i = 0; i < 10000000; i++)
         good = good && served[i] == 3;
-    return example_end(good, "each of 50000 samples exactly once in each of 3 "
-                             "epochs");
+    return example_end(good, "each of 10000000 samples exactly once in each of "
+                             "3 epochs");
 }

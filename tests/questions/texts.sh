@@ -80,6 +80,23 @@ quotes() { # FILE
     echo "note: $count blocks"
 }
 
+# The README's blocks need no more than a train() and the header.
+readme_compiles() {
+    {
+        cat <<'END'
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+void train(const uint64_t *samples, size_t count);
+int main(void)
+{
+END
+        sed -n '/^```c$/,/^```$/{ /^```/!p; }' README.md
+        printf '    return code;\n}\n'
+    } >readme.c
+    "$CC" -std=c99 $STRICT -I. -fsyntax-only readme.c
+}
+
 # What statesampler_error says of every code, as the manual shows it.
 errors() {
     cat >errors.c <<'END'
@@ -109,6 +126,8 @@ questions() {
         quotes statesampler.h
     ask 'every block of C in the README is part of an example' \
         quotes README.md
+    ask 'the blocks of C in the README compile, pasted one after the other' \
+        readme_compiles
     ask 'every block of C in examples/README.md is part of an example' \
         quotes examples/README.md
 }
