@@ -498,7 +498,7 @@ STATE FORMAT
    32 .. 39  place in the sequence
    for each source:
       4 bytes    weight in use, 2^32 - 1 if it is off
-      4 bytes    bit 0: it has finished an epoch in this epoch of the mix;
+      4 bytes    bit 0: it has begun another epoch in this one of the mix;
                  bit 1: it takes turns
       112 bytes  its sampler's state
    and the check word over all words before it.
