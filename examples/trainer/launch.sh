@@ -45,12 +45,12 @@ export EVENT_NOEPOLL=1
 if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
-# A signal stops the run: mpirun passes SIGUSR1 on to its processes, which save
-# and end; a second signal ends them at once. Slurm sends the last four; SIGPIPE
-# means that nobody reads our output.
 # A session of its own keeps a signal to this script's group from mpirun, which
 # would kill its processes before they have saved.
 own=$(command -v setsid)
+# A signal stops the run: mpirun passes SIGUSR1 on to its processes, which save
+# and end; a second signal ends them at once. Slurm sends the last four; SIGPIPE
+# means that nobody reads our output.
 stopped=
 trap 'kill -${stopped:-USR1} $! 2>/dev/null; stopped=TERM' \
     TERM INT HUP QUIT PIPE ALRM USR1 USR2 XCPU
