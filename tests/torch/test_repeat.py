@@ -282,8 +282,12 @@ class GRPO(unittest.TestCase):
             all_of_it = trl(ours(PROMPTS, UNIQUE, 11, 0), COPIES, UNIQUE, uses)
             self.assertEqual(rest(uses, after(theirs, passes)),
                              all_of_it[-12 * left:])
-        for theirs, passes, uses in (4, 1, 2), (2, 19, 1), (3, 7, 2):
-            state, sampler = after(theirs, passes), make(uses)
+        half = make()   # Of a pass, which is as much as a pass of 4 uses.
+        list(zip(range(6), half))
+        for theirs, state, uses in (
+                (4, after(4, 1), 2), (2, after(2, 19), 1), (3, after(3, 7), 2),
+                (2, half.state_dict(), 4)):
+            sampler = make(uses)
             with self.assertRaisesRegex(
                     ValueError, f"amid the {theirs} uses .*load one that was"):
                 sampler.load_state_dict(state)
