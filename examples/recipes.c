@@ -909,18 +909,23 @@ static int begin_pass(statesampler *s, statesampler_desc *desc,
 static int resume_pass(statesampler *s, statesampler_desc *desc,
                        const unsigned char *state)
 {
-    statesampler_desc was;
+    statesampler_desc was, now = *desc;
+    statesampler next;
     int code = statesampler_describe(state, STATESAMPLER_STATE_BYTES, &was,
                                      NULL);
 
     if (code != STATESAMPLER_OK)
         return code;
-    desc->num_samples = was.num_samples;
-    desc->epoch = was.epoch;
-    code = statesampler_init(s, desc);
-    return code != STATESAMPLER_OK
-               ? code
-               : statesampler_load(s, state, STATESAMPLER_STATE_BYTES);
+    now.num_samples = was.num_samples;
+    now.epoch = was.epoch;
+    code = statesampler_init(&next, &now);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_load(&next, state, STATESAMPLER_STATE_BYTES);
+    if (code == STATESAMPLER_OK) {
+        *desc = now;
+        *s = next;
+    }
+    return code;
 }
 
 /* The next batch of a pass, without what has been lost since it began: samples
@@ -1014,19 +1019,24 @@ static int is_exact_pass(uint64_t pass, uint32_t ranks)
 
 static void check_passes(void)
 {
-    statesampler_desc desc = {.num_samples = 100};
+    statesampler_desc desc = {.num_samples = 100, .seed = 1};
+    unsigned char state[STATESAMPLER_STATE_BYTES], now[sizeof state];
     uint64_t pass, first = 50;
     int so = 1;
 
     for (pass = 0; pass < 7; pass++) {
         so = so && is_exact_pass(pass, (uint32_t)pass % 3 + 1);
     }
+    example_must(statesampler_save(pass_of, state, sizeof state));
     so = so &&
+         STATESAMPLER_KIND(resume_pass(pass_of, &desc, state)) ==
+             STATESAMPLER_EMISMATCH &&
          begin_pass(pass_of, &desc, &first, 49, 150) == STATESAMPLER_ERANGE &&
          begin_pass(pass_of, &desc, &first, 200, 199) == STATESAMPLER_ERANGE &&
          begin_pass(pass_of, &desc, &first, 50, 149) == STATESAMPLER_ERANGE &&
-         first == 50 && desc.num_samples == 100 &&
-         statesampler_epoch(pass_of) == 7;
+         first == 50 && desc.num_samples == 100 && desc.epoch == 0 &&
+         statesampler_save(pass_of, now, sizeof now) == STATESAMPLER_OK &&
+         memcmp(state, now, sizeof now) == 0;
     say(so, "a stream that loses its oldest samples: each that is still there, "
             "once in a pass");
 }
