@@ -8,7 +8,6 @@
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
-#include <inttypes.h>
 #include "example.h"
 #include "bag.h"
 
@@ -133,7 +132,7 @@ int main(int argc, char **argv)
     if (path != NULL)
         code = statesampler_load_file(path, &now, sizeof now, NULL);
     if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE)
-        example_must(code);
+        example_file(path, code);
     for (; now.ids < 20; now.ids++)
         now.items[now.count++] = now.ids;
     while (now.step < STEPS) {
@@ -141,7 +140,7 @@ int main(int argc, char **argv)
         if (path != NULL) {
             fflush(stdout);
             getchar();
-            example_must(statesampler_save_file(path, &now, sizeof now));
+            example_file(path, statesampler_save_file(path, &now, sizeof now));
         }
     }
     return example_end(now.wrong == 0,

@@ -109,7 +109,7 @@ static void run(checkpoint *now, const char *file, const uint32_t *shape)
         }
         show = file != NULL;
         if (file != NULL)
-            example_must(statesampler_save_file(file, now, sizeof *now));
+            example_file(file, statesampler_save_file(file, now, sizeof *now));
     } while (statesampler_mix_turn(&mix) < shape[2]);
 }
 

@@ -39,9 +39,9 @@ static void blend_open(const char *file, void *checkpoint, size_t bytes)
     }
     code = statesampler_load_file(file, checkpoint, bytes, NULL);
     if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE) {
-        example_must(code);
+        example_file(file, code);
     }
-    example_must(statesampler_save_file(file, checkpoint, bytes));
+    example_file(file, statesampler_save_file(file, checkpoint, bytes));
 }
 
 /* --- Shares ------------------------------------------------------------------

@@ -74,12 +74,12 @@ static void run(const char *path, uint32_t ranks)
     if (found == STATESAMPLER_OK)
         found = statesampler_describe(now.state, sizeof now.state, &desc, NULL);
     if (STATESAMPLER_KIND(found) != STATESAMPLER_ENOFILE)
-        example_must(found);
+        example_file(path, found);
     desc.world_size = ranks;
     desc.batch_size = 8;
     example_must(statesampler_init(&s, &desc));
     if (found == STATESAMPLER_OK)
-        example_must(statesampler_load(&s, now.state, sizeof now.state));
+        example_file(path, statesampler_load(&s, now.state, sizeof now.state));
     while (make_edits(&s)) {
         for (one = s, desc.rank = 0; desc.rank < ranks; desc.rank++) {
             statesampler_reshape(&one, desc.rank, ranks, 8);
@@ -92,7 +92,7 @@ static void run(const char *path, uint32_t ranks)
         getchar();
         statesampler_next(&s, NULL, NULL);
         statesampler_save(&s, now.state, sizeof now.state);
-        example_must(statesampler_save_file(path, &now, sizeof now));
+        example_file(path, statesampler_save_file(path, &now, sizeof now));
     }
 }
 

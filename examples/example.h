@@ -51,6 +51,14 @@ static inline void example_must(int code)
     }
 }
 
+/* The same for a file, which the message names. */
+static inline void example_file(const char *path, int code)
+{
+    if (code < 0) {
+        example_fail(1, "%s: %s", path, example_error(code));
+    }
+}
+
 /* The number that is all of an argument. */
 static inline uint64_t example_number(const char *text, uint64_t least,
                                       uint64_t most)

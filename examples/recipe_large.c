@@ -151,7 +151,7 @@ static uint64_t run(statesampler *s, const char *path)
             printf("epoch %d step %2d\n", (int)statesampler_epoch(s),
                    (int)statesampler_step(s));
             fflush(stdout);
-            example_must(save(path, s));
+            example_file(path, save(path, s));
         }
     }
     for (k = 0; k < LAYERS; k++)
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
     example_must(statesampler_init(&s, &desc));
     code = load(argv[1], &s);
     if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE)
-        example_must(code);
+        example_file(argv[1], code);
     resumed = run(&s, argv[1]);
 
     memset(weights, 0, sizeof weights);

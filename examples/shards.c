@@ -82,7 +82,7 @@ static int run(const char *path, uint32_t ranks)
     if (code == STATESAMPLER_OK)
         code = statesampler_load(&s, now.state, sizeof now.state);
     if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE)
-        example_must(code);
+        example_file(path, code);
     while (statesampler_step(&s) < statesampler_num_steps(&s)) {
         for (one = s, r = 0; r < ranks; r++) {
             statesampler_reshape(&one, (uint32_t)r, ranks, 8);
@@ -95,7 +95,7 @@ static int run(const char *path, uint32_t ranks)
         getchar();
         statesampler_next(&s, NULL, NULL);
         statesampler_save(&s, now.state, sizeof now.state);
-        example_must(statesampler_save_file(path, &now, sizeof now));
+        example_file(path, statesampler_save_file(path, &now, sizeof now));
     }
     return good;
 }

@@ -77,7 +77,7 @@ static inline void *shards_map_file(const char *path, size_t *bytes)
         map = malloc(*bytes);
     }
     if (map != NULL) {
-        example_must(statesampler_load_file(path, map, *bytes, NULL));
+        example_file(path, statesampler_load_file(path, map, *bytes, NULL));
     }
     return map;
 }

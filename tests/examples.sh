@@ -509,7 +509,7 @@ blend() {
     empty out
     has state other
     status 1 blend nowhere/state 1 1
-    finds '^blend: No such file or directory' err
+    finds '^blend: nowhere/state: No such file or directory' err
     empty out
 }
 
@@ -634,7 +634,7 @@ recipe_large() {
     cp large.0 large.1
     printf x >>large
     status 1 recipe_large large
-    finds '^recipe_large: .*size of the state or file is wrong' err
+    finds '^recipe_large: large: .*size of the state or file is wrong' err
     rm large
     status 0 recipe_large large
     dd if=/dev/zero of=large.0 bs=1000 count=1 conv=notrunc 2>err
@@ -761,9 +761,9 @@ bag() {
     done
     printf X >checkpoint
     status 1 bag checkpoint </dev/null
-    finds 'size of the state or file is wrong' err
+    finds '^bag: checkpoint: .*size of the state or file is wrong' err
     status 1 bag nowhere/checkpoint </dev/null
-    finds '^bag: .*No such file' err
+    finds '^bag: nowhere/checkpoint: No such file' err
 }
 
 # The same tokens in fewer steps, with little padding and waiting.
