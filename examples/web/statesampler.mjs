@@ -197,8 +197,8 @@ function big(name, value, bits = 64n, most = `2^${bits} - 1`) {
     return number;
 }
 
-/* A whole number of up to 32 bits, as a number. */
-const half = (name, value) => Number(big(name, value, 32n));
+/* A whole number of up to 32 bits, or as many as are exact, as a number. */
+const half = (name, value, bits = 32n) => Number(big(name, value, bits));
 
 /* A whole number below n, as a bigint. */
 function below(name, value, n) {
@@ -614,7 +614,7 @@ export class Ledger extends Tagged {
         if (this.#window < 64 || this.#window % 64)
             throw new RangeError("window must be 64, 128, ..., not " +
                                  this.#window);
-        this.#end = end === Infinity ? end : give({}, big("end", end), "end");
+        this.#end = end === Infinity ? end : half("end", end, 53n);
     }
 
     get window() {
@@ -642,7 +642,7 @@ export class Ledger extends Tagged {
 
     /* Takes a ticket back, in any order. */
     done(ticket) {
-        const number = give({}, big("ticket", ticket), "ticket");
+        const number = half("ticket", ticket, 53n);
         if (number < this.#frontier || this.#done.has(number))
             throw new LedgerError("EDONE", `ticket ${number} is done already`);
         if (number >= this.#next)
