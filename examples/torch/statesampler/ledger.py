@@ -75,8 +75,9 @@ class Ledger:
     a thread that may die gives its ticket back first. Work that a loop hands to
     a pool calls done() there, as the loop may wait before it ends. A coroutine
     takes tickets by issue(), which never waits, and awaits something where it
-    returns None, until frontier is end. A loop that has waited for a minute
-    warns, and names the oldest open ticket.
+    returns None, until frontier is end: a loop that would have to wait there
+    raises RuntimeError. One that has waited for a minute warns, and names the
+    oldest open ticket.
 
     Loops end when all tickets are issued; if one is given back after that,
     begin another loop.
@@ -155,17 +156,15 @@ class Ledger:
     def _wait(self):
         """The window is full. Says so if that may be for ever."""
         asyncio = sys.modules.get("asyncio")
-        if asyncio and asyncio._get_running_loop() and (
-                threading.active_count() == 1):
+        if asyncio and asyncio._get_running_loop():
             raise RuntimeError(
                 "the window is full, and to wait here would stop the event "
-                "loop, so that no ticket is ever done: call issue()")
+                "loop: call issue(), and await something if it returns None")
         if not self._changed.wait(_PATIENCE):
             warnings.warn(
                 "Ledger: the window is full, and nothing was done for "
                 f"{_PATIENCE} s. The oldest open ticket is {self._frontier}: "
-                "if its thread died, give_back it; in a coroutine, call "
-                "issue().", stacklevel=3)
+                "if its thread died, give_back it.", stacklevel=3)
 
     def issue(self):
         """The next ticket and its index, first one that was given back, after
