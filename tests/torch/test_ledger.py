@@ -240,20 +240,35 @@ class Sources(unittest.TestCase):
             self.assertEqual(
                 self.served(70, seed=9, shuffle=shuffle, epochs=3),
                 [batch[0] for _ in range(3) for batch in wanted])
-        self.assertEqual(self.served(0), [])
         self.assertEqual(list(Ledger(5, 64, epochs=0)), [])
+        for source in 0, Sampler(0, 0, 1), Mix([0, 0], 0, 1):
+            for epochs in 1, None:
+                ledger = Ledger(source, 64, epochs=epochs)
+                self.assertIsNone(ledger.issue())
+                self.assertEqual(ledger.end, 0)
 
     def test_samplers(self):
         def make():
+            # In its second epoch a dataset is in another of its own.
+            again = Mix([3, 10], 0, 1, stop="restart", epoch=2**64 - 2)
+            self.assertEqual(len(list(again)), 21)
             return [Sampler(101, 0, 1, 4, seed=3),
-                    Sampler(101, 1, 3, 4, seed=3, epoch=2**64 - 1),
-                    Mix([60, 30], 0, 1, 7, weights=[2, 1], stop="all")]
+                    Sampler(101, 0, 1, 4, seed=3, epoch=2**64 - 1),
+                    Mix([60, 30], 0, 1, 7, weights=[2, 1], stop="all",
+                        drop_last=True), again]
         for source, wanted in zip(make(), make()):
             next(source)    # Where it stands does not matter.
+            self.assertEqual(*(Ledger(each, 64).state_dict()
+                               for each in (source, wanted)))
             self.assertEqual(
                 self.served(source, epochs=3),
                 [batch.tolist() for _ in range(3) for batch in wanted])
             self.assertEqual(source.step, 1, "it has been moved")
+        # Nor with which batches it got there.
+        source, other = (Sampler(101, 0, 1, size) for size in (4, 60))
+        next(other)
+        source.load(other.save())
+        self.assertEqual(Ledger(source, 64).end, 26)
 
     def test_without_end(self):
         for options in {}, {"epochs": None}:

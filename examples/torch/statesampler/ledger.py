@@ -9,7 +9,8 @@ import threading
 import warnings
 
 from ._arguments import other_fingerprint, text_of, whole
-from .samplers import Sampler, _Iterator, check_word, library_state
+from ._recall import recall_mix
+from .samplers import Mix, Sampler, _Iterator, check_word, library_state
 
 
 # Of who waits for a full window, before a warning, in seconds.
@@ -114,10 +115,12 @@ class Ledger:
             raise ValueError("window should be a multiple of 64, but got "
                              f"window={window}")
         self.fingerprint = text_of(fingerprint)
-        self._order.begin(self._order.epoch)
-        self._first, self._steps = self._order.epoch, self._order.num_steps
-        self._sampler = self._order.save()
-        self._end = math.inf
+        self._first = self._order.epoch
+        # A mix gets to the beginning of an epoch from another one.
+        self._begin((self._first + 1) % 2**64)
+        self._begin(self._first)
+        self._steps, self._sampler = self._order.num_steps, self._order.save()
+        self._end = 0 if self._steps == 0 else math.inf
         if self._steps is None:
             if epochs not in (None, 1):
                 raise ValueError("epochs is not for a sampler without end, "
@@ -185,10 +188,20 @@ class Ledger:
         epoch, step = divmod(ticket, self._steps or 2**64)
         epoch = (self._first + epoch) % 2**64
         if self._order.epoch != epoch and self._steps is not None:
-            self._order.begin(epoch)
+            self._begin(epoch)
         self._order.seek(step)
         batch = next(self._order).tolist()
         return batch[0] if self._numbers else batch
+
+    def _begin(self, epoch):
+        """Goes to the beginning of another epoch. The datasets of a mix may
+        begin others of their own there."""
+        order = self._order
+        if isinstance(order, Mix) and order.num_steps is not None:
+            self._order = recall_mix(order.save(), epoch,
+                                     order._shape.drop_last)
+        else:
+            order.begin(epoch)
 
     def done(self, ticket):
         """Takes a ticket back. One that is done already, or was not issued
