@@ -433,6 +433,9 @@ class Errors(unittest.TestCase):
                      batch_size=2)
         self.refuses(TypeError, "its own: seed", Ledger, Sampler(9, 0, 1), 64,
                      seed=2)
+        for ranks in Sampler(9, 0, 2), Mix([9], 1, 2):
+            self.refuses(ValueError, "world_size=1, as one process issues all "
+                         "tickets, but got 2$", Ledger, ranks, 64)
         ledger = Ledger(9, 64)
         for call in ledger.done, ledger.give_back:
             for ticket in -1, "0", 0.0, None, True:
@@ -455,7 +458,6 @@ class Errors(unittest.TestCase):
                 (Ledger(90, 128, seed=3, shuffle=False), "another order"),
                 (Ledger(90, 128, seed=3, epoch=1), "another first epoch"),
                 (Ledger(Sampler(90, 0, 1, 2, seed=3), 128), "batch_size"),
-                (Ledger(Sampler(90, 0, 2, seed=3), 128), "number of ranks"),
                 (Ledger(Mix([90], 0, 1, seed=3), 128), "statesampler: "),
                 (Ledger(90, 64, seed=3), "window of 64.* at least 128$"),
                 (Ledger(90, 128, seed=3, epochs=0), "only 0$")):

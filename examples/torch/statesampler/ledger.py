@@ -84,9 +84,10 @@ class Ledger:
     begin another loop.
 
     sampler_or_length: the length of a dataset; seed, stream, epoch and shuffle
-        are as in Sampler, and `index` is a number. Or a Sampler or a Mix: a
-        ticket is a step of it, from the beginning of its present epoch on, and
-        `index` the list of that batch.
+        are as in Sampler, and `index` is a number. Or a Sampler or a Mix with
+        world_size=1, as one process issues all tickets: a ticket is a step of
+        it, from the beginning of its present epoch on, and `index` the list of
+        that batch.
     window: how many tickets may be issued from the oldest one on that is not
         done: 64, 128, ... below 2^32. The loop waits while there is none.
     epochs: tickets go on through so many epochs; None: without end, as
@@ -101,6 +102,10 @@ class Ledger:
             if options:
                 raise TypeError("Ledger: unexpected arguments, as the sampler "
                                 "has its own: " + ", ".join(options))
+            ranks = sampler_or_length._shape.world_size
+            if ranks != 1:
+                raise ValueError("the sampler should have world_size=1, as one "
+                                 f"process issues all tickets, but got {ranks}")
             self._order = copy.copy(sampler_or_length)
             self._numbers = False
         elif not hasattr(sampler_or_length, "__index__"):
