@@ -2,6 +2,7 @@
 Python, with the same states."""
 
 import copy
+import heapq
 import math
 import struct
 import sys
@@ -134,7 +135,7 @@ class Ledger:
             self._end = self._steps * whole("epochs", epochs, 0, 2**63)
         self._frontier = self._next = 0
         self._done = set()      # After the frontier.
-        self._returned = set()  # Before the next one.
+        self._returned = []     # A heap; some twice, some done by now.
         self._changed = threading.Condition()
 
     @property
@@ -178,10 +179,11 @@ class Ledger:
         """The next ticket and its index, first one that was given back, after
         a load those that were not done; None if there is none now."""
         with self._changed:
-            if self._returned:
-                ticket = min(self._returned)
-                self._returned.remove(ticket)
-                return ticket, self._index(ticket)
+            while self._returned:
+                ticket = heapq.heappop(self._returned)
+                twice = ticket in self._returned[:1]
+                if not twice and not self._is_done(ticket):
+                    return ticket, self._index(ticket)
             while self._next in self._done:
                 self._next += 1
             if self._next >= min(self._end, self._frontier + self._window):
@@ -213,9 +215,7 @@ class Ledger:
         since the load, raises ValueError and changes nothing: drop its
         result."""
         with self._changed:
-            ticket = self._open(ticket)
-            self._returned.discard(ticket)
-            self._done.add(ticket)
+            self._done.add(self._open(ticket))
             while self._frontier in self._done:
                 self._done.remove(self._frontier)
                 self._frontier += 1
@@ -226,16 +226,19 @@ class Ledger:
         """The ticket is issued again, before all others; a late result may
         still come first. Refuses what done() refuses."""
         with self._changed:
-            self._returned.add(self._open(ticket))
+            heapq.heappush(self._returned, self._open(ticket))
             self._changed.notify_all()
 
     def _open(self, ticket):
         ticket = whole("ticket", ticket, 0, 2**64)
-        if ticket < self._frontier or ticket in self._done:
+        if self._is_done(ticket):
             raise ValueError(f"ticket {ticket} is done already")
         if ticket >= self._next:
             raise ValueError(f"ticket {ticket} was not issued")
         return ticket
+
+    def _is_done(self, ticket):
+        return ticket < self._frontier or ticket in self._done
 
     def state_dict(self):
         """Text, in 24 bytes and a bit for each ticket of the window; and the
@@ -272,7 +275,7 @@ class Ledger:
                 f": it should be at least {(last - frontier) // 64 * 64 + 64}")
         with self._changed:
             self._frontier = self._next = frontier
-            self._done, self._returned = done, set()
+            self._done, self._returned = done, []
             self._changed.notify_all()
 
     def _compare(self, sampler):
