@@ -10,10 +10,12 @@ import itertools
 import os
 import tempfile
 import unittest
+from unittest import mock
 import warnings
 
 from common import DataLoader, main, real
-from loader_lightning import Trainer, _PrefetchDataFetcher, inject
+from loader_lightning import (
+    DistributedSamplerWrapper, Trainer, _PrefetchDataFetcher, inject)
 from statesampler import PackedBatchSampler, RepeatSampler, SpreadBatchSampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
@@ -264,12 +266,17 @@ class Lightning(unittest.TestCase):
         self.assertEqual(len(ours), len(theirs))
 
     def test_groups_are_not_taken_apart(self):
-        sampler = RepeatSampler(range(N), 4, 2, seed=1)
-        loader = self.inject(DataLoader(range(N), 4, sampler=sampler))
-        with self.assertRaisesRegex(RuntimeError, "groups of RepeatSampler"):
-            next(iter(loader))
-        self.assertEqual(sampler.start_iter, 0)
-        self.assertEqual(len(list(sampler)), 4 * N)
+        """In none of its packages."""
+        for package in "lightning", "lightning_fabric", "pytorch_lightning":
+            sampler = RepeatSampler(range(N), 4, 2, seed=1)
+            with mock.patch.object(DistributedSamplerWrapper, "__module__",
+                                   f"{package}.utilities.distributed"):
+                loader = self.inject(DataLoader(range(N), 4, sampler=sampler))
+                with self.assertRaisesRegex(RuntimeError,
+                                            "groups of RepeatSampler"):
+                    next(iter(loader))
+            self.assertEqual(sampler.start_iter, 0)
+            self.assertEqual(len(list(sampler)), 4 * N)
 
     def test_batch_samplers_are_not_made_again(self):
         """Neither around a sampler that Lightning makes, nor by keyword."""

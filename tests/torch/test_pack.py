@@ -98,6 +98,8 @@ class Packs(unittest.TestCase):
             kinds.append(numpy.array(lengths + lengths, "uint16")[::2])
             kinds[-1] = numpy.repeat(numpy.array(lengths, "uint16"), 2)[::2]
             kinds[7].flags.writeable = False
+            with self.assertRaisesRegex(ValueError, "lengths.0. should be"):
+                PackedBatchSampler([numpy.True_], 10, 0, 1)
         except ImportError:
             pass
         for each in kinds:
@@ -677,6 +679,7 @@ class Errors(unittest.TestCase):
                 (([3, "x"], 100), r"lengths\[1\] should be"),
                 (([3, True], 100), r"lengths\[1\] should be"),
                 ((torch.tensor([True]), 100), r"lengths\[0\] should be"),
+                ((list(torch.tensor([True])), 100), r"lengths\[0\] should be"),
                 (([], 100), "lengths should not be empty"),
                 ((5, 100), "lengths should be a list"),
                 ((torch.tensor(5), 100), "lengths should be a list"),

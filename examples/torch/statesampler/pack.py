@@ -43,6 +43,9 @@ def _numbers(lengths):
         pass
     try:
         listed = list(getattr(lengths, "tolist", lambda: lengths)())
+        if {*map(type, listed)} - {int}:    # numpy's, torch's
+            listed = [getattr(each, "tolist", lambda: each)()
+                      for each in listed]
     except TypeError:
         raise ValueError("lengths should be a list or an array of integers, "
                          f"but got {type(lengths).__name__}") from None
