@@ -22,9 +22,11 @@ trainer/connectors/data_connector.py.
 - Validation does the same, up to limit_val_batches.
 - Each iter() and each batch is a fetcher's. It reads len() after it has
   called iter(), which is when worker processes are first given indices. Where
-  there is no len(), it takes a batch ahead.
+  there is no len(), it takes a batch ahead, and so knows the last one.
+- A checkpoint says whether its batch was its epoch's last.
 """
 
+import itertools
 import math
 
 from torch.utils.data import (BatchSampler, DataLoader, DistributedSampler,
@@ -81,8 +83,12 @@ class _PrefetchDataFetcher:
         return self
 
     def __next__(self):
-        self.batches.append(next(self.iterator))
-        return self.batches.pop(0)
+        self.batches += itertools.islice(self.iterator, 1)
+        if not self.batches:
+            raise StopIteration
+        batch = self.batches.pop(0)
+        self.done = self.length is None and not self.batches
+        return batch
 
 
 class Trainer:
@@ -91,10 +97,11 @@ class Trainer:
         self.epochs, self.limit = epochs, limit_val_batches
         self.max_steps, self.inject_into = max_steps, inject_into
         self.processed = self.ready = self.steps = 0
+        self.last = False       # It was an epoch's last batch.
 
     def state_dict(self):
         return {"processed": self.processed, "ready": self.ready,
-                "steps": self.steps}
+                "steps": self.steps, "last": self.last}
 
     def fit(self, train, val, training_step, validation_step, resume=None):
         restarting = resume is not None
@@ -108,8 +115,8 @@ class Trainer:
             length = len(train)
         except TypeError:
             length = math.inf
-        if restarting and self.ready == length:     # saved at the last batch
-            self.processed, self.ready = self.processed + 1, 0
+        if restarting and self.last:
+            self.next_epoch()
         iterator = iter(_PrefetchDataFetcher(train))
         first = True
         while self.processed < self.epochs and self.steps != self.max_steps:
@@ -117,19 +124,24 @@ class Trainer:
             if not first:
                 iterator = iter(_PrefetchDataFetcher(train))
             first = False
-            while self.ready < length and self.steps != self.max_steps:
+            while not self.last and self.steps != self.max_steps:
                 try:
                     batch = next(iterator)
                 except StopIteration:
                     break
                 self.ready, self.steps = self.ready + 1, self.steps + 1
+                self.last = iterator.done or self.ready == length
                 training_step(batch)
-            if self.ready < length and self.steps == self.max_steps:
+            if not self.last and self.steps == self.max_steps:
                 return
             self.set_epoch(val)
             for batch in self.some(val, self.limit):
                 validation_step(batch)
-            self.processed, self.ready = self.processed + 1, 0
+            self.next_epoch()
+
+    def next_epoch(self):
+        self.processed, self.ready = self.processed + 1, 0
+        self.last = False
 
     def set_epoch(self, loader):
         for sampler in {loader.sampler,

@@ -9,7 +9,6 @@ import itertools
 import pickle
 import resource
 import unittest
-import warnings
 
 from common import DataLoader, Dataset, cases, main, raw
 from loader_accelerate import DataLoaderShard
@@ -108,7 +107,8 @@ class Packs(unittest.TestCase):
     def test_lengths_that_change(self):
         """They must not; but what they become ends no process."""
         for wrong in 0, 11, 65535:
-            for use in list, len, lambda packs: packs.at(0):
+            for use in (list, lambda packs: packs.remaining,
+                        lambda packs: packs.at(0)):
                 lengths = array.array("H", [5, 1, 9] * 100)
                 packs = PackedBatchSampler(lengths, 10, 0, 1, plan_size=50)
                 lengths[:] = array.array("H", [wrong] * 300)
@@ -159,16 +159,17 @@ class States(unittest.TestCase):
         return steps_of(samplers, loaders, epochs, most)
 
     def test_chains(self):
-        """Killed again and again, on other ranks each time: the packs are
-        those of one rank, one after another, through the ends of plans and
-        epochs."""
+        """Killed again and again, on other ranks each time, some endless: the
+        packs are those of one rank, one after another, through the ends of
+        plans and epochs."""
         lives = 0
         for chance in cases(40, "chains of packs"):
             case, epochs = Case(chance), 3
             wanted, got, state = flat(case.sequence(epochs + 20)), [], None
-            endless, done = chance.random() < .3, -1
+            done = -1
             while len(got) > done:
                 done, ranks = len(got), chance.randint(1, 6)
+                endless = chance.random() < .3
                 most = chance.randint(1, 2 + len(wanted) // 200)
                 for step, state, epoch in self.run_ranks(
                         case, ranks, state, most, epochs, endless=endless):
@@ -180,6 +181,22 @@ class States(unittest.TestCase):
             self.assertGreaterEqual(len(flat(got)),
                                     epochs * len(case.lengths))
         self.assertGreater(lives, 200)
+
+    def test_endless_at_the_end(self):
+        """Of an epoch, where the one state has another epoch than the
+        other."""
+        case = Case(next(cases(1, "packs at the end")))
+        wanted = flat(case.sequence(3))
+        for ends in False, True:
+            samplers = [case.make(rank, 2, endless=ends) for rank in range(2)]
+            steps = case.make(0, 2).remaining
+            state = samplers[0].state_dict(batches=steps)
+            for endless in False, True:
+                one = case.make(endless=endless)
+                one.load_state_dict(state)
+                self.assertEqual(one.epoch, 1)
+                left = wanted[2 * steps:][:30]
+                self.assertEqual(list(itertools.islice(one, 30)), left)
 
     def test_every_step(self):
         for chance in cases(3, "every step of packs"):
@@ -210,7 +227,7 @@ class States(unittest.TestCase):
             wanted, got = [len(each) for each in case.sequence(4)], 0
             for _ in range(3):
                 epoch = samplers[0].epoch
-                length = len(samplers[0])
+                length = samplers[0].remaining
                 loops = [list(each) for each in samplers]
                 self.assertEqual([len(each) for each in loops],
                                  [length] * ranks)
@@ -219,6 +236,13 @@ class States(unittest.TestCase):
                 self.assertLess(got - ranks, sum(wanted[:epoch + 1]))
                 if samplers[0].epoch > 3:
                     break
+        # One pack an epoch: a step of six ranks takes those of six.
+        samplers = [PackedBatchSampler([1, 1], 5, rank, 6)
+                    for rank in range(6)]
+        for epoch in 6, 12, 18:
+            loops = [list(each) for each in samplers]
+            self.assertEqual([len(each) for each in loops], [1] * 6)
+            self.assertEqual({each.epoch for each in samplers}, {epoch})
 
     def test_torchdata(self):
         """Its loader's own states."""
@@ -534,13 +558,14 @@ class Lookups(unittest.TestCase):
             mine = chance.randrange(ranks)
             loops = [list(case.make(rank, ranks)) for rank in range(ranks)]
             sampler = case.make(mine, ranks)
-            self.assertEqual(len(sampler), len(loops[0]))
-            for step in range(0, len(sampler), 1 + len(sampler) // 9):
+            count = len(loops[0])
+            self.assertEqual(sampler.remaining, count)
+            for step in range(0, count, 1 + count // 9):
                 for rank in range(ranks):
                     self.assertEqual(sampler.at(step, rank),
                                      loops[rank][step])
                 self.assertEqual(sampler.at(step), loops[mine][step])
-            self.assertIsNone(sampler.at(len(sampler)))
+            self.assertIsNone(sampler.at(count))
             for index in range(0, len(case.lengths),
                                1 + len(case.lengths) // 9):
                 place = sampler.locate(index)
@@ -616,36 +641,24 @@ class Lookups(unittest.TestCase):
         self.assertEqual(list(sampler), epochs[1])
 
     def test_len(self):
-        """That of a loop's epoch, also at its last batch. A loop that takes no
-        more of a longer one is a warning, and only that."""
+        """None, as it would be another epoch's; what is left is known."""
         sampler = PackedBatchSampler([5 + i * i % 7 for i in range(36)], 16, 0,
                                      1, seed=5, plan_size=6)
-        loader = DataLoader(range(36), batch_sampler=sampler)
+        loader, counts = DataLoader(range(36), batch_sampler=sampler), []
         for _ in range(3):
-            at = [len(loader) - i for i, _ in enumerate(loader)]
-            self.assertEqual(at, list(range(len(at), 0, -1)))
-        for epoch in (), (2,):
-            sampler.begin(0)
-            with warnings.catch_warnings(record=True) as said:
-                warnings.simplefilter("always")
-                for count in 5, 18, 18:
-                    list(itertools.islice(loader, count))
-                    len(loader)
-                for each in epoch:
-                    sampler.set_epoch(each)
-                for count in 19, 18:
-                    list(itertools.islice(loader, count))
-            said, = said
-            self.assertIn("after the 18 that len() had said, but epoch 1 has "
-                          "19", str(said.message))
+            for each in sampler, loader:
+                with self.assertRaisesRegex(TypeError, "no len.*`remaining`"):
+                    len(each)
+            counts.append(sampler.remaining)
+            at = [sampler.remaining for _ in loader]
+            self.assertEqual([*at[:-1], 0], [*range(counts[-1])][::-1])
+        self.assertGreater(len({*counts}), 1)
 
     def test_endless(self):
         case = Case(next(cases(1, "endless packs")))
         sampler = case.make(endless=True)
         wanted = flat(case.sequence(3))
         self.assertEqual(list(itertools.islice(sampler, len(wanted))), wanted)
-        with self.assertRaisesRegex(TypeError, "no end"):
-            len(sampler)
         self.assertIsNone(sampler.remaining)
 
 
@@ -735,8 +748,7 @@ class Errors(unittest.TestCase):
                 (make(budget=21), "max_tokens 20, this sampler 21$"),
                 (make(plan_size=71), "plan_size 70, this sampler 71$"),
                 (make(seed=1), "seed 0, this sampler 1$"),
-                (make(shuffle=False), "order shuffle, this"),
-                (make(endless=True), "endless=False, this sampler True$")):
+                (make(shuffle=False), "order shuffle, this")):
             before = raw(another.state_dict())
             with self.assertRaisesRegex(ValueError, message):
                 another.load_state_dict(good)

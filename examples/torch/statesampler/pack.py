@@ -225,10 +225,6 @@ class _PackCursor(_Cursor):
 
     own_steps = num_steps
 
-    def length(self):
-        """The steps of a whole epoch by these ranks."""
-        return None if self._endless else -(-self._total() // self._ranks)
-
     def read(self, state):
         """Yields lists of this rank's packs, those of a plan at a time. Packs
         that do not make a step wait for the next plan."""
@@ -302,6 +298,8 @@ class _PackCursor(_Cursor):
     def load(self, state):
         epoch, plan, rest = self._place(state)
         self._settle(rest.step, _Spot(epoch, plan, rest.number, rest.before))
+        if self._endless:   # No place is the end of an epoch.
+            self.seek(self.step)
 
     def _place(self, state):
         found = _fields(state)
@@ -322,7 +320,6 @@ class _PackCursor(_Cursor):
         return order and order + [
             ("max_tokens ", rest.max_tokens, ""),
             ("plan_size ", rest.plan_size, ""),
-            ("endless=", rest.endless, ""),
             ("lengths whose digest is ", f"{rest.digest:016x}", "")]
 
 
@@ -346,9 +343,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
         StatefulDistributedSampler.
     plan_size: so many samples of the order are packed together. Take those of
         a thousand packs, or more.
-    endless: a loop goes on through all epochs, and len() raises TypeError. For
-        what counts on the len() of an earlier epoch, as Lightning and Hugging
-        Face's Trainer do: epochs differ by some packs.
+    endless: a loop goes on through all epochs, for what has only one loop.
     fingerprint, changed, read_ahead: as in StatefulDistributedSampler; other
         lengths are another dataset.
 
@@ -357,10 +352,13 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     sample comes once for each epoch. set_epoch to another epoch than the next
     begins it with all its packs.
 
+    Epochs differ by some packs, so there is no len(): `remaining` says how
+    many steps are left of the present one.
+
     A state resumes at the next pack, on any number of ranks. How many steps
-    an epoch has is known when all of it is planned: its first loop, or len(),
-    takes that time, some 30 ns a sample. Endless loops need not know, so that
-    a resume makes one plan.
+    an epoch has is known when all of it is planned: its first loop, or
+    `remaining`, takes that time, some 30 ns a sample. Endless loops need not
+    know, so that a resume makes one plan.
 
     at and locate know the steps from the loaded one on. A state from the end of
     an epoch, loaded on the same ranks, answers for all of the next.
@@ -375,6 +373,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     _owner, _takes = "PackedBatchSampler", "the lengths of samples"
     _fixed = _Resumable._fixed + ("max_tokens", "plan_size", "endless")
     batch_size = None       # accelerate asks.
+    _length = None          # Epochs differ.
 
     @no_sampler
     def __init__(self, lengths, max_tokens, rank=None, num_replicas=None,
@@ -393,6 +392,3 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
         self._cursor = _PackCursor(plans, self.rank, self.num_replicas,
                                    self.endless)
 
-    @property
-    def _length(self):
-        return self._cursor.length()

@@ -72,7 +72,6 @@ class _Resumable(Steps):
         self._loop = None
         self._count = None      # A CountingDataLoader's, while it asks.
         self._drained = False   # By what is no loop.
-        self._told = set()      # What len() said.
         self._at = None         # The pass in whose epoch the cursor is.
         self._relative = 0      # Added to the epochs given to set_epoch.
         self._fresh = False     # set_epoch may mean the epoch of a state.
@@ -155,7 +154,7 @@ class _Resumable(Steps):
 
     def _compare_shapes(self, loop):
         """Whether batches are those of the run that saved the loaded state."""
-        if self._old_shape and loop.watch:
+        if self._old_shape and loop.watch and self._length is not None:
             *_, shape = self._cursor.summary(self._cursor.save())
             if (self._old_shape != shape or
                     loop.unit and self._loaded[1] % loop.unit):
@@ -166,25 +165,11 @@ class _Resumable(Steps):
         """Ends the current loop, after settling, and moves the cursor to where
         the next loop begins; with `again`, to where this one began."""
         now, complete = self._loop.passes[0], self._complete()
-        self._warn_of_length()
         self._give_up()
         if complete and not again:
             self._turn_over()
         elif now.total is not None:
             self._cursor.seek(now.start)
-
-    def _warn_of_length(self):
-        """Of a loop that is given up where len() said that it ends. The cursor
-        must be settled."""
-        step = self._cursor.step
-        if self._loop and step in self._told and not self._complete():
-            self._told.clear()
-            warnings.warn(
-                f"a loop ended after the {step} that len() had said, but "
-                f"epoch {self._cursor.epoch} has {self._cursor.own_steps}, "
-                "whose last ones are missed: what counts on len() needs a "
-                "sampler that has none (endless=True, stop='never')",
-                stacklevel=5)
 
     def _give_up(self, repeated=False):
         """Ends the current loop; continuing it is an error. With `repeated`,
@@ -262,8 +247,8 @@ class _Resumable(Steps):
 
     def __len__(self):
         if self._length is None:
-            raise TypeError("this sampler has no len(), as it has no end")
-        self._told.add(self._length)
+            raise TypeError("this sampler has no len(): it has no end, or its "
+                            "epochs differ, and `remaining` is this one's")
         return self._length
 
     @property
@@ -373,7 +358,6 @@ class _Resumable(Steps):
                 self._complete()):
             self._close(again=True)
         if epoch != self._cursor.epoch:
-            self._warn_of_length()
             self._give_up(repeated=True)
             self._cursor.begin(epoch)
             self._loaded = self._loaded[0], 0
