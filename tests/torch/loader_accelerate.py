@@ -203,7 +203,7 @@ class Trainer:
             seed=seed, output_dir=folder, should_save=process == 0,
             ignore_data_skip=False, world_size=processes,
             process_index=process, max_steps=-1, dataloader_num_workers=0,
-            dataloader_pin_memory=False)
+            dataloader_pin_memory=False, dataloader_drop_last=False)
         self.data_collator = torch.tensor
         self.place = processes, process
         self.state = types.SimpleNamespace(global_step=0)

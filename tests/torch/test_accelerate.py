@@ -598,6 +598,14 @@ class Trainer(unittest.TestCase):
                 with mock.patch.object(DataLoaderShard, "depth", 1):
                     self.at_each_step(kind, processes, recipe, 5)
 
+    def test_a_step_that_is_not_full(self):
+        """No group is in it twice, nor after a resume."""
+        for n, processes in itertools.product((32, 35), self.worlds):
+            *_, (_, kind), _ = recipes(self.transformers(), groups=GROUPS[:n])
+            steps = self.steps(kind, range(n), -1, processes, 1)
+            self.check_spread(steps)
+            self.assertEqual(len(steps), EPOCHS * -(-n // (3 * processes)))
+
     def test_the_packs_loader(self):
         """It heeds the Trainer's arguments, as its own does."""
         *_, (_, kind) = recipes(self.transformers(), lengths=LENGTHS,
@@ -623,21 +631,8 @@ class Trainer(unittest.TestCase):
             self.assertGreater(len({*map(len, wanted)}), 1)
             wanted = sum(wanted, [])
             most = len(wanted) // processes
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-
-        def steps(done, seed=5):
-            """Of all processes, what each step trains on."""
-            return list(zip(*(self.trained(kind, data, seed, folder.name, done,
-                                           most, processes, process)
-                              for process in range(processes))))
-
-        other = steps(0, seed=6)
-        whole = steps(0)
-        self.assertNotEqual(whole, other)
+        whole = self.steps(kind, data, most, processes, stride)
         batches = [batch for step in whole for batch in step]
-        for done in range(1, len(whole), stride):
-            self.assertEqual(steps(done), whole[done:])
         if "Packed" in recipe:
             self.assertEqual(batches, wanted[:most * processes])
             return
@@ -653,9 +648,30 @@ class Trainer(unittest.TestCase):
                                         for batch in batches[at:at + 3]),
                                  [[False] * 3] * 2 + [[True] * 3])
         elif "Spread" in recipe:
-            for step in whole:
-                self.assertEqual(len({GROUPS[index] for batch in step
-                                      for index in batch}), 3 * processes)
+            self.check_spread(whole)
+
+    def steps(self, kind, data, most, processes, stride):
+        """Of all processes, what each step trains on; the same after a
+        resume."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+
+        def steps(done, seed=5):
+            return list(zip(*(self.trained(kind, data, seed, folder.name, done,
+                                           most, processes, process)
+                              for process in range(processes))))
+
+        other = steps(0, seed=6)
+        whole = steps(0)
+        self.assertNotEqual(whole, other)
+        for done in range(1, len(whole), stride):
+            self.assertEqual(steps(done), whole[done:])
+        return whole
+
+    def check_spread(self, steps):
+        for step in steps:
+            groups = [GROUPS[index] for batch in step for index in batch]
+            self.assertEqual(len({*groups}), len(groups))
 
 
 def trains(kind, rank, world, saved, train):
@@ -684,6 +700,15 @@ def trains(kind, rank, world, saved, train):
     one.train(resume_from_checkpoint=saved and path)
 
 
+def by_position(run, steps=None):
+    """What test_kills.Run.trained returns, where a step's positions go to the
+    ranks in turn."""
+    ranks = [[line.split() for line in run.lines(rank)[:steps]]
+             for rank in range(run.world)]
+    return [int(index) for batches in zip(*ranks) for turn in zip(*batches)
+            for index in turn]
+
+
 class Killed(unittest.TestCase):
     def test_the_recipes(self):
         """3 processes, 2 and 1, and 1, 2 and 3: what counts is what as many
@@ -694,12 +719,14 @@ class Killed(unittest.TestCase):
         for (recipe, kind), chance in zip(
                 recipes(loader_accelerate, **names), cases(4, "recipes")):
             way = functools.partial(trains, kind)
+            trained = (by_position if "Spread" in recipe else
+                       test_kills.Run.trained)
             for worlds in (3, 2, 1), (1, 2, 3):
-                whole, _ = test_kills.killed(way, worlds[:1], None)
+                whole, _ = test_kills.killed(way, worlds[:1], None, trained)
                 for epoch in range(epochs):
                     self.assertEqual(sorted(whole[epoch * n:][:n]),
                                      list(range(n)))
-                seen, _ = test_kills.killed(way, worlds, chance)
+                seen, _ = test_kills.killed(way, worlds, chance, trained)
                 self.assertEqual(seen, whole, recipe)
 
 

@@ -266,8 +266,7 @@ class States(unittest.TestCase):
                         rest, wanted[2 * i + 1::2][:len(rest)])
 
     def test_accelerate(self):
-        """One process with its own packs; and three, to which accelerate
-        deals those of one sampler."""
+        """One process, in which it deals nothing."""
         case = Case(next(cases(1, "packs, accelerate")))
         n, state, got = len(case.lengths), None, []
         wanted = case.sequence(3)
@@ -309,36 +308,23 @@ class Recipe(unittest.TestCase):
 class Accelerate(unittest.TestCase):
     def test_deals(self):
         """Its rule where there is no batch_size (16cb6eb8, src/accelerate/
-        data_loader.py, BatchSamplerShard): a batch each, in turn."""
+        data_loader.py, BatchSamplerShard): a batch each, in turn. Ranks then
+        do not end together."""
         class BatchSamplerShard(torch.utils.data.BatchSampler):
             __module__ = "accelerate.data_loader"
+            num_processes = 2
 
-            def __init__(self, batches, processes, process):
-                self.batch_sampler, self.num_processes = batches, processes
-                self.process_index = process
+            def __init__(self, batches):
+                self.batch_sampler = batches
 
             def __iter__(self):
-                for i, batch in enumerate(self.batch_sampler):
-                    if i % self.num_processes == self.process_index:
-                        mine = batch
-                    if (i + 1) % self.num_processes == 0:
-                        yield mine
-        case = Case(next(cases(1, "packs, dealt")))
-        wanted = case.sequence(1)[0]
-        samplers = [case.make() for _ in range(2)]
-        loaders = [iter(DataLoader(
-            range(len(case.lengths)),
-            batch_sampler=BatchSamplerShard(each, 2, rank)))
-            for rank, each in enumerate(samplers)]
-        got = flat(zip(*(itertools.islice(each, 4) for each in loaders)))
-        self.assertEqual(got, wanted[:8])
-        resumed = case.make(0, 1)
-        resumed.load_state_dict(samplers[1].state_dict())
-        self.assertEqual(list(resumed), wanted[8:])
-        distributed = case.make(0, 2)
-        with self.assertRaisesRegex(RuntimeError, "num_replicas=1, rank=0"):
-            next(iter(DataLoader(range(len(case.lengths)), batch_sampler=(
-                BatchSamplerShard(distributed, 2, 0)))))
+                return itertools.islice(self.batch_sampler, 0, None, 2)
+        for ranks in 1, 2:
+            loader = DataLoader(range(9), batch_sampler=BatchSamplerShard(
+                PackedBatchSampler(9 * [1], 2, 0, ranks)))
+            with self.assertRaisesRegex(RuntimeError, "a PackedBatchSampler "
+                                        "has some for each: leave"):
+                next(iter(loader))
 
 
 # --- Killed ------------------------------------------------------------------

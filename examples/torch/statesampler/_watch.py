@@ -65,7 +65,8 @@ class Watch(Count):
 
     def check(self, sampler, loaded):
         sampler._check_dataset(self.iterator()._dataset)
-        frameworks.check_processes(self.processes, sampler.num_replicas)
+        frameworks.check_processes(self.processes, sampler,
+                                   self.iterator()._index_sampler)
         if loaded:
             frameworks.check_skips(self.iterator())
 

@@ -91,11 +91,18 @@ def count_processes(batches, loader):
             if "accelerate.DataLoaderDispatcher" in _names(loader) else 1)
 
 
-def check_processes(processes, num_replicas):
-    if processes > 1 < num_replicas:
+def check_processes(processes, sampler, batches):
+    if processes == 1:
+        return
+    if not sampler._dealt and sampler in _nested(batches):
+        raise RuntimeError(
+            f"accelerate deals batches to its {processes} processes, and a "
+            f"{sampler._owner} has some for each: leave its DataLoader out of "
+            "accelerator.prepare")
+    if sampler.num_replicas > 1:
         raise RuntimeError(
             f"accelerate distributes batches to its {processes} processes, "
-            f"and this sampler to {num_replicas}: make it with "
+            f"and this sampler to {sampler.num_replicas}: make it with "
             "num_replicas=1, rank=0, or samples are left out")
 
 

@@ -373,6 +373,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     _owner, _takes = "PackedBatchSampler", "the lengths of samples"
     _fixed = _Resumable._fixed + ("max_tokens", "plan_size", "endless")
     batch_size = None       # accelerate asks.
+    _dealt = False          # The ranks would not end together.
     _length = None          # Epochs differ.
 
     @no_sampler

@@ -192,10 +192,8 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
     batch_size, drop_last: as in torch's BatchSampler, for each rank's batches.
     rank, num_replicas, seed: as in StatefulDistributedSampler.
     apart: in so many samples of all ranks in a row no group comes twice. None:
-        batch_size * num_replicas, a step of all ranks. With accelerate, which
-        deals batches to its processes: num_replicas=1, rank=0, and batch_size
-        times the number of processes. A run that will go on with larger steps
-        must begin with theirs.
+        batch_size * num_replicas, a step of all ranks. A run that will go on
+        with larger steps must begin with theirs.
     tail: "pad", "drop" or "uneven", as in StatefulDistributedSampler. What is
         added to the last step has no group of it, unless an epoch has fewer
         samples than a step.
@@ -215,6 +213,7 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
 
     _owner, _takes = "SpreadBatchSampler", "the groups of samples"
     _fixed = _Resumable._fixed + ("batch_size", "apart")
+    _dealt = False      # What fills an epoch's last step may repeat a group.
 
     @no_sampler
     def __init__(self, groups, batch_size, rank=None, num_replicas=None,

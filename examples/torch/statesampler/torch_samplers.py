@@ -61,6 +61,7 @@ class _Resumable(Steps):
     Subclasses define _owner, their name; _cursor; and _length."""
 
     _described = None       # How many samples it has a length or group of.
+    _dealt = True           # accelerate may deal its batches to processes.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
