@@ -6,6 +6,7 @@ of everything after a state."""
 
 import ctypes
 import itertools
+import struct
 
 from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
                        SamplerPlace, address, c, check, indices)
@@ -54,6 +55,17 @@ def described(state):
     desc, place = Desc(), SamplerPlace()
     check(c.describe(state, len(state), desc, place))
     return desc, place
+
+
+def described_mix(state):
+    """What a Mix's state describes of its datasets, their weights, and its
+    place. (To ask mix_describe for each would check all of the state as
+    often.)"""
+    place = MixPlace()
+    check(c.mix_describe(state, len(state), 0, None, place))
+    begins = [40 + 120 * i for i in range(place.num_sources)]
+    return ([described(state[at + 8:at + 120])[0] for at in begins],
+            [struct.unpack_from("<I", state, at)[0] for at in begins], place)
 
 
 def _facts(desc, of=""):
@@ -193,10 +205,11 @@ class MixCursor(_BatchCursor, Mix):
 
     @staticmethod
     def facts(state):
-        desc, place, facts, i = Desc(), MixPlace(), [], 0
-        # It ends after the last dataset.
-        while c.mix_describe(state, len(state), i, desc, place) == 0:
-            facts += _facts(desc, f" for dataset {i}")
-            i += 1
-        return facts and [("", place.num_sources, " datasets"),
-                          ("stop ", STOPS[place.stop], "")] + facts
+        try:
+            descs, _, place = described_mix(state)
+        except ValueError:
+            return []
+        return [("", place.num_sources, " datasets"),
+                ("stop ", STOPS[place.stop], "")] + [
+                    fact for i, desc in enumerate(descs)
+                    for fact in _facts(desc, f" for dataset {i}")]

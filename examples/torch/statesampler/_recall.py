@@ -1,7 +1,7 @@
 """Samplers and mixes from their states alone, to ask what was in any step."""
 
-from ._cursors import MixCursor, SamplerCursor, described
-from ._library import STOPS, TAILS, Desc, MixPlace, c, check
+from ._cursors import MixCursor, SamplerCursor, described, described_mix
+from ._library import STOPS, TAILS, Desc, c, check
 
 
 def _new(kind, *made):
@@ -41,18 +41,8 @@ def _carry(cursor, desc, place, epoch):
         raise ValueError(f"no step begins in epoch {epoch}")
 
 
-def _describe(state):
-    descs, weights, place = [], [], MixPlace(num_sources=1)
-    while len(descs) < place.num_sources:
-        desc = Desc()
-        check(c.mix_describe(state, len(state), len(descs), desc, place))
-        descs.append(desc)
-        weights.append(place.weight)
-    return descs, weights, place
-
-
 def _epochs(mix):
-    return [desc.epoch for desc in _describe(mix.save())[0]]
+    return [desc.epoch for desc in described_mix(mix.save())[0]]
 
 
 def reshape_mix(mix, world_size):
@@ -66,7 +56,7 @@ def recall_mix(state, epoch, drop_last):
     """examples/recall.h in Python: a mix at a state of the library's, which
     answers for the whole epoch where it can; in another epoch, at its
     beginning."""
-    descs, weights, place = _describe(state)
+    descs, weights, place = described_mix(state)
     present = [desc.epoch for desc in descs]
 
     def begin(number, epochs):
