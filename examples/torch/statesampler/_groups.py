@@ -1,6 +1,6 @@
 """The places of a RepeatSampler, which need no torch."""
 
-import functools
+import itertools
 import struct
 
 from ._arguments import whole
@@ -36,13 +36,11 @@ class GroupsCursor(_Cursor):
     def batch(self, first, last, rank):
         """The indices of these items, for all ranks."""
         whole("rank", rank or 0, 0, 1)
-        self._order.begin(self.epoch)
-        found, prompts = [], functools.lru_cache(1)(self._order.at)
-        for item in range(first, min(last, self.num_steps)):
-            number, rest = divmod(item, self._pass * self._uses)
-            prompt = rest % self._pass // self._made[2]
-            found.append(prompts(number)[prompt])
-        return found or None
+        if first >= self.num_steps:
+            return None
+        rest = self.read(self.copy_at(first).save())
+        return list(itertools.islice(
+            itertools.chain.from_iterable(rest), last - first))
 
     def locate(self, index):
         """Of the first copy."""
