@@ -58,7 +58,7 @@ compiled(indices, os.path.join(ROOT, "examples", "indices.c"))
 sys.path.insert(0, installed)
 from statesampler import Mix, Sampler    # noqa: E402
 
-asked = ["--steps", "40000..40000", "--rank", "77"]
+asked = ["--steps", "40000..40000"]
 
 
 def in_python(what, path, against, said, *more):
@@ -78,18 +78,21 @@ path = os.path.join(folder, "recorded")
 for what, state in ("10^9 samples", one.save()), ("100 datasets", mix.save()):
     with open(path, "wb") as file:
         file.write(state)
-    in_c, said = least(indices, "--state", path, *asked)
+    in_c, said = least(indices, "--state", path, *asked, "--rank", "77")
     row(f"{what}; C", in_c)
-    in_python(what, path, bare, said)
+    in_python(what, path, bare, said, "--rank", "77")
 
 what = "in a checkpoint of torch's with 1;000 tensors"
+groups = "16;384 items of a RepeatSampler"
 try:
     import torch
 except ModuleNotFoundError:
-    print(f"row,which samples were in a step; {what},,,,,,,not measured: "
-          "torch is not installed")
+    for each in what, groups:
+        print(f"row,which samples were in a step; {each},,,,,,,not measured: "
+              "torch is not installed")
     sys.exit()
-from statesampler import StatefulDistributedSampler     # noqa: E402
+from statesampler import (      # noqa: E402
+    RepeatSampler, StatefulDistributedSampler)
 
 sampler = StatefulDistributedSampler(range(10**9), 512, 0)
 torch.save({"model": [torch.zeros(100) for _ in range(1000)],
@@ -97,4 +100,12 @@ torch.save({"model": [torch.zeros(100) for _ in range(1000)],
 one = Sampler(10**9, 77, 512, 1)
 said = "epoch 0 step 40000 rank 77:" + "".join(
     f" {one.at(40000 * 32 + slot)[0]}" for slot in range(32)) + "\n"
-in_python(what, path, bare, said.encode(), "--batch-size", "32")
+in_python(what, path, bare, said.encode(), "--rank", "77", "--batch-size",
+          "32")
+
+sampler = RepeatSampler(range(10**9), 8, 2048, 4)
+torch.save({"sampler": sampler.state_dict()}, path)
+said = "epoch 0 step 40000 rank 0:" + "".join(
+    f" {index}" * 8 for index in Sampler(10**9, 0, 1, 2048).at(40000 // 4)
+    ) + "\n"
+in_python(groups, path, bare, said.encode(), "--batch-size", "16384")

@@ -17,6 +17,7 @@ import tempfile
 import time
 import unittest
 import warnings
+import zipfile
 
 from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
 from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
@@ -399,10 +400,7 @@ class Asked(unittest.TestCase):
         out, error = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), (
                 contextlib.redirect_stderr(error)):
-            try:
-                code = command([self.path, *map(str, arguments)])
-            except SystemExit as exit:
-                code = exit.code
+            code = command([self.path, *map(str, arguments)])
         self.assertEqual(code, status, out.getvalue() + error.getvalue())
         if status and not out.getvalue():
             self.assertNotIn("Traceback", error.getvalue())
@@ -678,14 +676,44 @@ class Command(Asked):
         self.assertIn("one: samples 20", self.ask()[0])
         with open(self.path, "rb") as file:
             written = file.read()
+        self.write(written.replace(b"one", b"two", 1))
+        self.assertIn("data.pkl is damaged", self.ask(status=1))
         for left in range(0, len(written), 50):
             self.write(b"PK" + written[2:left])
             self.assertIn("did not write it", self.ask(status=1))
 
+    def test_archives(self):
+        """Of more than 4 GB, or written anew; not what is compressed."""
+        one = Sampler(20, 0, 1, 5)
+        self.save({"model": [torch.zeros(1) for _ in range(12)],
+                   "one": torch.tensor(list(one.save()), dtype=torch.uint8)})
+        with zipfile.ZipFile(self.path) as archive:
+            files = [(name, archive.read(name))
+                     for name in reversed(archive.namelist())]
+        for begin, way in (
+                (0, zipfile.ZIP_STORED), (5 * 2**30, zipfile.ZIP_STORED),
+                (0, zipfile.ZIP_DEFLATED)):
+            with open(self.path, "wb") as file:
+                file.write(b"PK")
+                file.seek(begin)    # A hole takes no room.
+                with zipfile.ZipFile(file, "w", way) as archive:
+                    for name, content in files:
+                        archive.writestr(name, content)
+            if way == zipfile.ZIP_STORED:
+                self.assertEqual(self.ask("--steps", "1..1"), lines(
+                    0, [[one.at(1).tolist()]], 1, 1))
+        self.assertIn("is compressed", self.ask(status=1))
+        with open(self.path, "wb") as file, zipfile.ZipFile(file, "w") as any:
+            any.writestr("folder/text", "text")
+        self.assertIn("it has no folder/data.pkl", self.ask(status=1))
+
     def test_without_torch(self):
-        """Which would take a second to import."""
-        program = ("import sys; sys.modules['torch'] = None;"
-                   "from statesampler.__main__ import main; main()")
+        """Which would take a second to import, nor what takes much of the time
+        of an answer."""
+        program = ("import sys; sys.modules.update(dict.fromkeys("
+                   "['torch', 'argparse', 'pickle', 'zipfile']));"
+                   "from statesampler.__main__ import main;"
+                   "main(sys.argv[1:])")
         for one, asked in (
                 (Distributed(range(100), 2, 0), "--batch-size=3"),
                 (RoundRobinBatchSampler([30, 20], 3, 0, 1), "--rank=0"),
@@ -749,11 +777,28 @@ class Command(Asked):
             self.assertIn(said, self.ask(*asked, status=1))
         self.assertEqual(self.ask("--where", 100, status=1),
                          ["100: epoch 0: index is not below num_samples"])
-        for asked in (["--steps", "2..1"], ["--steps", "3"], ["--where", "x"],
-                      ["--rank", "-1"], ["--all", "--rank", 1],
-                      ["--epoch", 2**64], ["--colour", "red"],
-                      ["--world-size", 0], ["--batch-size", 2**32]):
-            self.assertIn("error: ", self.ask(*asked, status=2))
+        for asked, said in (
+                (["--steps", "2..1"], "'2..1' is not A..B"),
+                (["--steps", "3"], "'3' is not A..B"),
+                (["--where", "x"], "'x' is not a number from 0 to 2^64 - 1"),
+                (["--where"], "'--where' needs a value"),
+                (["--rank", "-1"], "'-1' is not a number from 0 to"),
+                (["--all", "--rank", 1], "--all excludes --rank"),
+                (["--epoch", 2**64], "is not a number from 0 to 2^64 - 1"),
+                (["--colour", "red"], "unknown option '--colour'"),
+                (["--all=1"], "unknown option '--all=1'"),
+                (["red"], "unexpected argument 'red'"),
+                (["--world-size=0"], "'0' is not a number from 1 to 2^32 - 1"),
+                (["--batch-size", 2**32], "is not a number from 1 to 2^32")):
+            self.assertRegex(self.ask(*asked, status=2),
+                             f"^statesampler: .*{re.escape(said)}.*\n"
+                             "Try 'python -m statesampler --help'.\n$")
+        run = subprocess.run([sys.executable, "-m", "statesampler"],
+                             stderr=subprocess.PIPE, text=True, env={
+                                 **os.environ, "PYTHONPATH": EXAMPLES})
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("FILE is missing", run.stderr)
+        self.assertIn("--sampler PATH ", "".join(self.ask("--help")))
         for checkpoint in {"model": torch.zeros(3)}, [Sampler(9, 0, 1)]:
             self.save(checkpoint)
             self.assertIn("no state of a", self.ask(status=1))

@@ -101,26 +101,25 @@ import importlib
 import importlib.util
 
 from ._library import VERSION as __version__
-from .ledger import Ledger
 from .samplers import Audit, Mix, Sampler
 
-# The modules of what is imported when it is used, as torch takes a second.
-_WITH_TORCH = {"StatefulDistributedSampler": ".torch_samplers",
-               "RoundRobinBatchSampler": ".torch_samplers",
-               "CountingDataLoader": ".loader", "RepeatSampler": ".repeat",
-               "PackedBatchSampler": ".pack",
-               "SpreadBatchSampler": ".spread"}
+# The modules of what is imported when it is used: torch takes a second, and
+# Ledger's threading a tenth of a cold start.
+_LATER = {"Ledger": ".ledger",
+          "StatefulDistributedSampler": ".torch_samplers",
+          "RoundRobinBatchSampler": ".torch_samplers",
+          "CountingDataLoader": ".loader", "RepeatSampler": ".repeat",
+          "PackedBatchSampler": ".pack", "SpreadBatchSampler": ".spread"}
 
-__all__ = ["Sampler", "Mix", "Audit", "Ledger"]
-if importlib.util.find_spec("torch"):
-    __all__ += _WITH_TORCH
+__all__ = ["Sampler", "Mix", "Audit",
+           *(_LATER if importlib.util.find_spec("torch") else ["Ledger"])]
 
 
 def __getattr__(name):
-    if name not in _WITH_TORCH:
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = importlib.import_module(_WITH_TORCH[name], __name__)
+        module = importlib.import_module(_LATER[name], __name__)
     except ModuleNotFoundError as error:
         if error.name.split(".")[0] != "torch":
             raise

@@ -1,7 +1,6 @@
 """Answers from a saved state which samples were in a step, and where a sample
 is."""
 
-import argparse
 import ctypes
 import os
 import struct
@@ -13,16 +12,27 @@ from ._recall import recall_mix, recall_sampler, reshape_mix
 from .samplers import library_state, unpack
 
 _USAGE = """\
-  python -m statesampler FILE                         what FILE holds
-  python -m statesampler FILE --steps 100..102 --all  the indices of each rank
-  python -m statesampler FILE --where 17 --epoch 3    step, rank and slot
+usage: python -m statesampler FILE [OPTION]...
 
 FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
-torch's with a state_dict anywhere in it. If ranks or weights changed in an
-epoch, ask the state from before about the steps before. Other epochs are
-answered as the state's ranks and weights serve them. Indices of a mix are
-those of its datasets one after another; --where looks in the dataset's present
-epoch."""
+torch's with a state_dict anywhere in it. Without an option, what it holds is
+printed. Indices of a mix are those of its datasets one after another.
+
+  --steps A..B    the indices in steps A to B
+  --rank R        of this rank; default 0
+  --all           of all ranks
+  --where INDEX   step, rank and slot of a sample; may be given several
+                  times; in a mix, in its dataset's present epoch
+  --epoch N       in this epoch, as FILE's ranks and weights serve it
+  --world-size N  of a run of so many ranks that goes on from FILE
+  --batch-size N  the DataLoader's, which the states of
+                  StatefulDistributedSampler and RepeatSampler do not hold;
+                  else as --world-size
+  --drop-last     the run had drop_last=True, which no state holds
+  --sampler PATH  which sampler of the checkpoint
+
+If ranks or weights changed in an epoch, ask the state from before about the
+steps before. The exit status is 1 if a sample is not served."""
 
 
 # States from which no step follows.
@@ -36,6 +46,7 @@ _PACK = "the state of examples/pack.h does not hold the lengths"
 # What two of them have: perhaps a step and ranks, and a Sampler's state.
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
            b"SSS1": struct.Struct("<4s112s12x")}
+_HOLDERS = dict, list, tuple, bytes, str
 _MAGICS = (b"SSMP", b"SSMX", b"SSMN", b"SSG1", *_NEEDS)
 
 
@@ -183,11 +194,12 @@ def find(path, thing, inside=()):
             yield Recorded(path, raw, True, thing.get("fingerprint"))
             return
         for key, value in thing.items():
-            yield from find(f"{path}.{key}" if path else str(key), value,
-                            (*inside, id(thing)))
+            if isinstance(value, _HOLDERS):
+                yield from find(f"{path}.{key}" if path else str(key), value,
+                                (*inside, id(thing)))
     elif isinstance(thing, (list, tuple)) and id(thing) not in inside:
         for i, value in enumerate(thing):
-            if isinstance(value, (dict, list, tuple, bytes, str)):
+            if isinstance(value, _HOLDERS):
                 yield from find(f"{path}[{i}]", value, (*inside, id(thing)))
 
 
@@ -245,17 +257,14 @@ def choose(found, path):
 
 def line(one, step, rank, batch):
     dataset = f" dataset {one.dataset(step)}" if one.mixes else ""
-    return (f"epoch {one.epoch} step {step} rank {rank}{dataset}:" +
-            "".join(f" {index}" for index in batch))
+    return " ".join([f"epoch {one.epoch} step {step} rank {rank}{dataset}:",
+                     *map(str, batch)])
 
 
 def steps(one, first, last, ranks):
-    """Asks for both ends first, so that nothing is printed if one is
-    missing."""
-    for step in first, last:
-        if one.at(step, ranks[0]) is None:
-            raise ValueError(f"step {step} is past the end of epoch "
-                             f"{one.epoch}")
+    """Asks for the end first, so that nothing is printed if it is missing."""
+    if one.at(last, ranks[0]) is None:
+        raise ValueError(f"step {last} is past the end of epoch {one.epoch}")
     for step in range(first, last + 1):
         for rank in ranks:
             yield line(one, step, rank, one.at(step, rank))
@@ -280,15 +289,15 @@ def _range(text):
     first, dots, last = text.partition("..")
     if not (dots and first.isdecimal() and last.isdecimal()) or (
             int(first) > int(last)):
-        raise argparse.ArgumentTypeError(f"'{text}' is not A..B")
+        raise ValueError(f"'{text}' is not A..B")
     return int(first), int(last)
 
 
 def _number(text, least=0, bits=64):
     if not (text.isascii() and text.isdecimal() and
             least <= int(text) < 2**bits):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a number from {least} to 2^{bits} - 1")
+        raise ValueError(f"'{text}' is not a number from {least} to 2^{bits} "
+                         "- 1")
     return int(text)
 
 
@@ -296,38 +305,47 @@ def _positive(text):
     return _number(text, 1, 32)
 
 
-def options(arguments):
-    # To ask for the terminal's width would take a tenth of a cold start.
-    parser = argparse.ArgumentParser(
-        prog="python -m statesampler", description=__doc__, epilog=_USAGE,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
-            prog, width=79))
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--steps", metavar="A..B", type=_range,
-                        help="print the indices in steps A to B")
-    ranks = parser.add_mutually_exclusive_group()
-    ranks.add_argument("--rank", metavar="R", type=_number, default=0,
-                       help="of this rank; default 0")
-    ranks.add_argument("--all", action="store_true", help="of all ranks")
-    parser.add_argument("--where", metavar="INDEX", type=_number,
-                        action="append", default=[],
-                        help="print where a sample is; may be given several "
-                             "times")
-    parser.add_argument("--epoch", metavar="N", type=_number,
-                        help="in this epoch; default: the state's")
-    parser.add_argument("--world-size", metavar="N", type=_positive,
-                        help="of a run of so many ranks that goes on from "
-                             "FILE")
-    parser.add_argument("--batch-size", metavar="N", type=_positive,
-                        help="the DataLoader's, which the states of "
-                             "StatefulDistributedSampler and RepeatSampler do "
-                             "not hold; else as --world-size")
-    parser.add_argument("--drop-last", action="store_true",
-                        help="the run had drop_last=True, which no state "
-                             "holds")
-    parser.add_argument("--sampler", metavar="PATH",
-                        help="which sampler of the checkpoint")
-    return parser.parse_args(arguments)
+_FLAGS = "--all", "--drop-last"
+_VALUES = {"--steps": _range, "--rank": _number, "--where": _number,
+           "--epoch": _number, "--world-size": _positive,
+           "--batch-size": _positive, "--sampler": str}
+
+
+class Asked:
+    """What the arguments ask. (To import argparse would take a third of a cold
+    start.)"""
+
+    file = steps = rank = epoch = world_size = batch_size = sampler = None
+    all = drop_last = False
+
+    def __init__(self, arguments):
+        self.where, left = [], iter(arguments)
+        for each in left:
+            name, there, value = each.partition("=")
+            if each in _FLAGS:
+                self._set(each, True)
+            elif name in _VALUES:
+                if not there:
+                    value = next(left, None)
+                if value is None:
+                    raise ValueError(f"'{name}' needs a value")
+                self._set(name, _VALUES[name](value))
+            elif each[:1] == "-":
+                raise ValueError(f"unknown option '{each}'")
+            elif self.file is not None:
+                raise ValueError(f"unexpected argument '{each}'")
+            else:
+                self.file = each
+        if self.file is None:
+            raise ValueError("FILE is missing")
+        if self.all and self.rank is not None:
+            raise ValueError("--all excludes --rank")
+
+    def _set(self, name, value):
+        if name == "--where":
+            self.where.append(value)
+        else:
+            setattr(self, name[2:].replace("-", "_"), value)
 
 
 def answer(asked):
@@ -344,21 +362,30 @@ def answer(asked):
         raise ValueError("this state does not hold the DataLoader's "
                          "batch_size: give it by --batch-size")
     one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)
-    if asked.rank >= one.world_size:
+    rank = asked.rank or 0
+    if rank >= one.world_size:
         raise ValueError(f"there are {one.world_size} ranks, from 0 on")
     for index in asked.where:
         said, there = where(one, index)
         print(said)
         good = good and there
     if asked.steps is not None:
-        ranks = range(one.world_size) if asked.all else [asked.rank]
+        ranks = range(one.world_size) if asked.all else [rank]
         for said in steps(one, *asked.steps, ranks):
             print(said)
     return 0 if good else 1
 
 
-def main(arguments=None):
-    asked = options(arguments)
+def main(arguments):
+    if "--help" in arguments or "-h" in arguments:
+        print(_USAGE)
+        return 0
+    try:
+        asked = Asked(arguments)
+    except ValueError as error:
+        print(f"statesampler: {error}\n"
+              "Try 'python -m statesampler --help'.", file=sys.stderr)
+        return 2
     try:
         status = answer(asked)
         sys.stdout.flush()
@@ -373,4 +400,4 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
