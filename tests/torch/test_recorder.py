@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import warnings
 import zipfile
 
@@ -25,6 +26,7 @@ from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
                           SpreadBatchSampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
+from statesampler._library import c
 
 
 def sampler(random, n, world, batch_size, **more):
@@ -524,6 +526,16 @@ class Command(Asked):
                         self.assertRegex(
                             ask("--where", index, *asked)[0],
                             f"^{index}: epoch {other} step 0 rank 0 slot 0 ")
+
+    def test_many_datasets(self):
+        """All of a state is checked a few times, not for each dataset."""
+        make = Mix([5] * 99, 0, 1), RoundRobinBatchSampler([5] * 99, 2, 0, 1)
+        self.write(make[0].save())
+        with unittest.mock.patch.object(
+                c, "mix_describe", side_effect=c.mix_describe) as described:
+            self.ask("--steps", "0..0")
+            make[1].load_state_dict(make[1].state_dict())
+        self.assertLess(described.call_count, 20)
 
     def test_a_mix_of_0_9_0(self):
         """Its state had the library's, which counted epochs from 0, then the
