@@ -726,8 +726,9 @@ extern "C" {
 typedef struct statesampler_perm {
     uint64_t n, key;
     uint32_t left, right; /* sizes of the halves: left * right >= n */
-    uint32_t rounds;
-    uint32_t wide;        /* 1: n > 2^30, 32-bit rounds */
+    uint32_t reciprocal;  /* with shift: to divide vectors by right */
+    uint8_t shift, unused, rounds;
+    uint8_t wide;         /* 1: n > 2^30, 32-bit rounds */
     uint32_t keys[24];
 } statesampler_perm;
 
@@ -1553,18 +1554,27 @@ SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
     return root + 1;
 }
 
-/* Sets what depends on n alone. */
+/* Sets what depends on n alone. As 2^shift < right <= 2^(shift + 1), reciprocal
+   is below 2^32; it is less than 1 above 2^(32 + shift) / right. Thus
+   (x * reciprocal) >> (32 + shift) is x / right or 1 more, as x < left * right
+   <= 2^(32 + shift). If n <= 2^30 it is x / right, as then x * right <
+   2^(32 + shift). */
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
-    uint32_t root = ssmp_sqrt_ceil(n);
+    uint32_t root = ssmp_sqrt_ceil(n), right, power = 2, shift = 0;
     perm->n = n;
     /* With both sizes odd every round would be an even permutation. */
     perm->left = root + (root & 1);
-    perm->right = (uint32_t)ssmp_ceil_div(n, perm->left);
+    right = (uint32_t)ssmp_ceil_div(n, perm->left);
     /* With size 2 a round mixes a single bit. */
-    if (perm->right < 3)
-        perm->right = 3;
-    perm->wide = n > (uint32_t)1 << 30;
+    if (right < 3)
+        right = 3;
+    perm->right = right;
+    for (; power < right; shift++)
+        power += power;
+    perm->shift = (uint8_t)shift;
+    perm->reciprocal = (uint32_t)ssmp_ceil_div((uint64_t)power << 31, right);
+    perm->wide = root > (uint32_t)1 << 15; /* n > 2^30 */
     /* A round mixes less in a small domain. */
     perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
 }
@@ -1574,7 +1584,7 @@ SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
 {
     uint64_t state = ssmp_derive(key, perm->n);
     uint32_t *keys = perm->keys;
-    uint32_t *end = keys + (perm->wide ? 2 * perm->rounds : perm->rounds);
+    uint32_t *end = keys + ((uint32_t)perm->rounds << perm->wide);
     perm->key = key;
     for (; keys != end; keys += 2) {
         uint64_t word;
@@ -1752,9 +1762,9 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
    TIMES            in 32-bit lanes, the low or high halves (bit) times b
    REDUCE           x + size where x is negative, otherwise x
-   Without vectors PAIRS pairs go through the rounds together; on small cores,
-   which do not wait, one at a time. Freestanding builds have no vectors, as
-   intrinsics may need a C library's headers; nor have unoptimised builds. */
+   Without vectors PAIRS pairs go through the rounds together, but one at a time
+   on small cores, which do not wait. Freestanding builds have no vectors, as
+   intrinsics may need a C library's headers; nor have unoptimised ones. */
 
 #if defined(SSMP_CUDA)
 #define SSMP_PAIRS 8
@@ -1794,8 +1804,10 @@ typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
 typedef struct ssmp_pairs {
     ssmp_v32 l, r;
 } ssmp_pairs;
-/* A vector in an array of uint64_t, wherever that begins. */
+/* A vector in an array of uint64_t, wherever that begins; a half of a key. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
+typedef uint16_t ssmp_half __attribute__((may_alias));
+#define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
 /* x in all lanes of 32 or 16 bits. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
@@ -1863,8 +1875,9 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
 #endif
         return SSMP_REDUCE(32, x, size);
     } else {
-        ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(key[0], 0));
-        x *= SSMP_HIGH16(x, ssmp_splat(key[0] >> 16, 0));
+        const ssmp_half *halves = (const ssmp_half *)key;
+        ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(halves[SSMP_LOW], 0));
+        x *= SSMP_HIGH16(x, ssmp_splat(halves[!SSMP_LOW], 0));
         x = (ssmp_v16)half - SSMP_HIGH16(x, span);
         return (ssmp_v32)SSMP_REDUCE(16, x, (ssmp_v16)size);
     }
@@ -1907,25 +1920,19 @@ SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
 typedef struct ssmp_bulk {
     const statesampler_perm *perm;
     uint64_t first, stride, outside[32], rest[2 * SSMP_LANES16];
-    ssmp_pairs pairs[SSMP_VECTORS + 64 / SSMP_BYTES];
+    ssmp_pairs pairs[SSMP_VECTORS];
     uint32_t known, step_l, step_r;
 } ssmp_bulk;
 
 /* Sets a vector to the pairs of positions, of which so many are left. Of each
    64-bit lane of l and r, the low bits belong to one of the first BYTES / 8
    positions, the next bits to one of the next BYTES / 8, and so on: loads and
-   stores need only shifts.
-     With 2^shift < right <= 2^(shift + 1), reciprocal is at most 1 more than
-   2^(32 + shift) / right, and below 2^32. (x * reciprocal) >> (32 + shift) is
-   x / right or 1 more, as x < left * right <= 2^(32 + shift). If n <= 2^30 it
-   is x / right, as then x * right < 2^(32 + shift). */
+   stores need only shifts. */
 SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, ssmp_pairs *p,
                                        const uint64_t *positions, size_t left,
                                        const int wide)
 {
-    const int shift = 31 - __builtin_clz(b->perm->right - 1);
-    const uint64_t by = (SSMP_U64(1, 0) << shift) / b->perm->right + 1;
-    const ssmp_v32 reciprocal = ssmp_splat((uint32_t)by, 1);
+    const ssmp_v32 reciprocal = ssmp_splat(b->perm->reciprocal, 1);
     const ssmp_v32 right = ssmp_splat(b->perm->right, 1);
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     ssmp_v64 sum_l = {0}, sum_r = {0};
@@ -1937,10 +1944,10 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, ssmp_pairs *p,
     }
     for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
         const ssmp_v64 x = *(const ssmp_array64 *)positions;
-        ssmp_v64 l = SSMP_EVEN32(x, reciprocal) >> 32, r;
+        ssmp_v64 l = SSMP_EVEN32(x, reciprocal), r;
         if (wide)
-            l += SSMP_EVEN32(x >> 32, reciprocal);
-        l >>= shift;
+            l = (l >> 32) + SSMP_EVEN32(x >> 32, reciprocal);
+        l >>= b->perm->shift + (wide ? 0 : 32);
         r = x - SSMP_EVEN32(l, right);
         if (wide) {
             const ssmp_v64 less = r >> 63; /* 1: l is 1 more */
@@ -1955,10 +1962,29 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, ssmp_pairs *p,
     p->r = (ssmp_v32)sum_r;
 }
 
+/* Sets a vector to the first pairs of a fill, and the step from each of them to
+   that of the next vector: (step_l - 1, step_r + right), as r carries over. */
+SSMP_ALWAYS_INLINE void ssmp_bulk_begin(ssmp_bulk *b, ssmp_pairs *p,
+                                        const int wide)
+{
+    const uint64_t step = (SSMP_LANES16 >> wide) * b->stride;
+    ssmp_v64 zero = {0}, x = zero, positions[4];
+    uint32_t j;
+    b->step_l = ssmp_perm_quotient(b->perm, step) + 1;
+    b->step_r = (uint32_t)step - b->step_l * b->perm->right;
+#pragma GCC unroll 8
+    for (j = 0; j < SSMP_BYTES / 8; j++)
+        x[j] = j;
+    x = b->first + (wide ? x * b->stride : SSMP_EVEN32(x, zero + b->stride));
+    for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * b->stride)
+        positions[j] = x;
+    ssmp_bulk_load(b, p, (const uint64_t *)positions, SSMP_LANES16, wide);
+}
+
 /* Writes the indices of a vector of pairs. A lane of the result is negative, as
-   a number of 32 or 64 bits, where an index is above last. */
+   a number of 32 or 64 bits, where an index + room is. */
 SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(const ssmp_pairs *p, uint32_t right,
-                                           uint64_t last, ssmp_array64 *to,
+                                           uint64_t room, ssmp_array64 *to,
                                            const int wide)
 {
     const ssmp_v32 l = p->l, r = p->r;
@@ -1967,7 +1993,7 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(const ssmp_pairs *p, uint32_t right,
         const ssmp_v32 by = ssmp_splat(right, wide);
         to[0] = x = SSMP_EVEN32(l, by) + ((ssmp_v64)r & SSMP_MAX32);
         to[1] = y = SSMP_EVEN32((ssmp_v64)l >> 32, by) + ((ssmp_v64)r >> 32);
-        return (last - x) | (last - y);
+        return (x + room) | (y + room);
     }
     x = (ssmp_v64)((r & 0xffffu) - SSMP_TIMES(l, 0, 0 - right));
     y = (ssmp_v64)((r >> 16) - SSMP_TIMES(l, 16, 0 - right));
@@ -1975,8 +2001,8 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(const ssmp_pairs *p, uint32_t right,
     to[1] = y & SSMP_MAX32;
     to[2] = x >> 32;
     to[3] = y >> 32;
-    return (ssmp_v64)(((uint32_t)last - (ssmp_v32)x) |
-                      ((uint32_t)last - (ssmp_v32)y));
+    return (ssmp_v64)(((ssmp_v32)x + (uint32_t)room) |
+                      ((ssmp_v32)y + (uint32_t)room));
 }
 
 /* Goes on with the walks of count indices that are n or more. */
@@ -2001,25 +2027,20 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, const ssmp_pairs *p,
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const uint32_t right = b->perm->right, whole = (uint32_t)count / lanes;
-    const uint64_t last = b->perm->n - 1;
+    const uint64_t room = ((uint64_t)1 << (31 + 32 * wide)) - b->perm->n;
     ssmp_v64 over = {0};
-    uint64_t any = 0;
-    uint32_t i;
-    for (i = 0; i < (few ? 2 : whole); i++) {
-        uint64_t *to = few && i >= whole ? b->rest + (i - whole) * lanes
-                                         : out + i * lanes;
-        over |= ssmp_bulk_join(p + i, right, last, (ssmp_array64 *)to, wide);
+    uint64_t any = 0, *to = out;
+    uint32_t i, vectors = few ? 2 : ((uint32_t)count + lanes - 1) / lanes;
+    for (i = 0; i < vectors; i++, to += lanes) {
+        if (i == whole)
+            to = b->rest;
+        over |= ssmp_bulk_join(p + i, right, room, (ssmp_array64 *)to, wide);
     }
-    if (!few && count % lanes != 0)
-        over |= ssmp_bulk_join(p + whole, right, last,
-                               (ssmp_array64 *)b->rest, wide);
     for (i = whole * lanes; i < count; i++)
         out[i] = b->rest[i & (lanes - 1)];
-    if (!wide)
-        over |= over << 32;
     for (i = 0; i < SSMP_BYTES / 8; i++)
         any |= over[i];
-    return (int)(any >> 63);
+    return (int)((wide ? any : any | any << 32) >> 63);
 }
 
 /* The indices of a fill's positions or, if map is 1, of those in out. If few,
@@ -2030,32 +2051,23 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out,
 {
     const statesampler_perm *perm = b->perm;
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    const uint64_t step = lanes * b->stride;
     uint32_t cells = ssmp_perm_outside(perm), first = 0, vectors, j;
     ssmp_pairs two[2], next, *p = few ? two : b->pairs;
-    ssmp_v64 x = {0}, positions[4];
     size_t some;
     if (few | map | wide | (cells > 24) | (cells > count / 4))
         cells = 0;
     b->known = cells;
-    b->step_l = ssmp_perm_quotient(perm, step) + 1;
-    b->step_r = (uint32_t)step - b->step_l * perm->right;
     for (j = 0; j < 32u * (cells != 0); j++)
         b->outside[j] = perm->n + j;
     for (j = 0; j < cells; j += lanes)
         ssmp_bulk_load(b, &p[first++], b->outside + j, lanes, wide);
-#pragma GCC unroll 8
-    for (j = 0; j < SSMP_BYTES / 8; j++)
-        x[j] = b->first + j * b->stride;
-    for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * b->stride)
-        positions[j] = x;
-    ssmp_bulk_load(b, &next, (const uint64_t *)positions, lanes, wide);
+    ssmp_bulk_begin(b, &next, wide);
     for (; count != 0; out += some, count -= some, first = 0) {
-        /* (step_l - 1, step_r + right) is added: r carries over at right. */
         const ssmp_v32 down = ssmp_splat(b->step_l, wide);
         const ssmp_v32 on = ssmp_splat(b->step_r, wide);
         const ssmp_v32 right = ssmp_splat(perm->right, wide);
-        some = few ? count : (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        some = few ? count
+                   : (size_t)ssmp_min(count, (SSMP_VECTORS - first) * lanes);
         vectors = first + (few ? 2 : ((uint32_t)some + lanes - 1) / lanes);
         for (j = first; j < vectors; j++) {
             p[j] = next;
@@ -2099,12 +2111,10 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
         b.perm = perm;
         b.first = first;
         b.stride = stride;
-        if (perm->wide)
-            ssmp_bulk_any(&b, out, count, 0, 1, 0);
-        else if (count > SSMP_FEW * SSMP_LANES16 * (size_t)(perm->rounds != 24))
-            ssmp_bulk_any(&b, out, count, 0, 0, 0);
-        else
-            ssmp_bulk_any(&b, out, count, 0, 0, SSMP_FEW);
+        perm->wide ? ssmp_bulk_any(&b, out, count, 0, 1, 0)
+        : count > SSMP_FEW * SSMP_LANES16 * (size_t)(perm->rounds != 24)
+            ? ssmp_bulk_any(&b, out, count, 0, 0, 0)
+            : ssmp_bulk_any(&b, out, count, 0, 0, SSMP_FEW);
         return;
     }
 #elif defined(SSMP_PAIRS)
