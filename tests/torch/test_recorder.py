@@ -18,7 +18,6 @@ import time
 import unittest
 import unittest.mock
 import warnings
-import zipfile
 
 from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
 from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
@@ -688,42 +687,15 @@ class Command(Asked):
         self.assertIn("one: samples 20", self.ask()[0])
         with open(self.path, "rb") as file:
             written = file.read()
-        self.write(written.replace(b"one", b"two", 1))
-        self.assertIn("data.pkl is damaged", self.ask(status=1))
         for left in range(0, len(written), 50):
             self.write(b"PK" + written[2:left])
             self.assertIn("did not write it", self.ask(status=1))
-
-    def test_archives(self):
-        """Of more than 4 GB, or written anew; not what is compressed."""
-        one = Sampler(20, 0, 1, 5)
-        self.save({"model": [torch.zeros(1) for _ in range(12)],
-                   "one": torch.tensor(list(one.save()), dtype=torch.uint8)})
-        with zipfile.ZipFile(self.path) as archive:
-            files = [(name, archive.read(name))
-                     for name in reversed(archive.namelist())]
-        for begin, way in (
-                (0, zipfile.ZIP_STORED), (5 * 2**30, zipfile.ZIP_STORED),
-                (0, zipfile.ZIP_DEFLATED)):
-            with open(self.path, "wb") as file:
-                file.write(b"PK")
-                file.seek(begin)    # A hole takes no room.
-                with zipfile.ZipFile(file, "w", way) as archive:
-                    for name, content in files:
-                        archive.writestr(name, content)
-            if way == zipfile.ZIP_STORED:
-                self.assertEqual(self.ask("--steps", "1..1"), lines(
-                    0, [[one.at(1).tolist()]], 1, 1))
-        self.assertIn("is compressed", self.ask(status=1))
-        with open(self.path, "wb") as file, zipfile.ZipFile(file, "w") as any:
-            any.writestr("folder/text", "text")
-        self.assertIn("it has no folder/data.pkl", self.ask(status=1))
 
     def test_without_torch(self):
         """Which would take a second to import, nor what takes much of the time
         of an answer."""
         program = ("import sys; sys.modules.update(dict.fromkeys("
-                   "['torch', 'argparse', 'pickle', 'zipfile']));"
+                   "['torch', 'argparse', 'pickle']));"
                    "from statesampler.__main__ import main;"
                    "main(sys.argv[1:])")
         for one, asked in (
