@@ -275,12 +275,13 @@ class Sources(unittest.TestCase):
 
     def test_without_end(self):
         for options in {}, {"epochs": None}:
-            endless = Sampler(10, 0, 1, 3, tail="carry")
-            ledger = Ledger(endless, 64, **options)
-            got = [next(ledger) for _ in range(64)]
-            self.assertEqual(
-                got, [(i, next(endless).tolist()) for i in range(64)])
-            self.assertIsNone(ledger.issue())
+            for endless in (Sampler(10, 0, 1, 3, tail="carry"),
+                            Mix([5, 6], 0, 1, 3, stop="never")):
+                ledger = Ledger(endless, 64, **options)
+                got = [next(ledger) for _ in range(64)]
+                self.assertEqual(
+                    got, [(i, next(endless).tolist()) for i in range(64)])
+                self.assertIsNone(ledger.issue())
         ledger = Ledger(10, 64, epochs=None)
         indices = [next(ledger)[1] for _ in range(60)]
         for epoch in range(6):
@@ -456,7 +457,8 @@ class Errors(unittest.TestCase):
             ledger.done(ticket)
         good = ledger.state_dict()
         for bad in None, "state", {}, {"state": 3, "sampler": 4}, \
-                {**good, "state": "xyz"}, {"state": good["state"]}:
+                {**good, "state": "xyz"}, {"state": good["state"]}, \
+                {**good, "drop_last": "no"}:
             self.refuses(ValueError, "not a state_dict of Ledger",
                          ledger.load_state_dict, bad)
         for another, message in (
@@ -492,12 +494,26 @@ class Errors(unittest.TestCase):
         good = plain
         # As bytes, and with more epochs.
         more = Ledger(90, 128, seed=3, epochs=2)
-        more.load_state_dict({name: bytes.fromhex(text)
-                              for name, text in good.items()})
+        more.load_state_dict({name: bytes.fromhex(good[name])
+                              for name in ("state", "sampler")})
         self.assertEqual([ticket for ticket, _ in (more.issue(), more.issue(),
                                                    more.issue(), more.issue())
                           ], [2, 3, 4, 6])
         self.assertEqual(more.state_dict(), good)
+        # A sampler's state does not hold drop_last, nor did old ledgers'.
+        batches, fewer = (
+            [Ledger(kind, 64, epochs=2) for kind in (
+                Sampler(9, 0, 1, 4, drop_last=drop_last),
+                Mix([5, 8], 0, 1, 4, stop="restart", drop_last=drop_last))]
+            for drop_last in (False, True))
+        for one, other in *zip(batches, fewer), *zip(fewer, batches):
+            good = one.state_dict()
+            one.load_state_dict(good)
+            self.refuses(ValueError, f"has drop_last={good['drop_last']}, but "
+                         f"here it is {not good['drop_last']}$",
+                         other.load_state_dict, good)
+            good.pop("drop_last")
+            other.load_state_dict(good)
         self.refuses(ValueError, "70 is done already", more.done, 70)
         self.refuses(ValueError, "1 is done already", more.done, 1)
         self.refuses(ValueError, "7 was not issued", more.done, 7)

@@ -9,7 +9,7 @@ import sys
 import threading
 import warnings
 
-from ._arguments import other_fingerprint, text_of, whole
+from ._arguments import flag, other_fingerprint, text_of, whole
 from ._recall import recall_mix
 from .samplers import Mix, Sampler, _Iterator, check_word, library_state
 
@@ -122,6 +122,7 @@ class Ledger:
                              f"window={window}")
         self.fingerprint = text_of(fingerprint)
         self._first = self._order.epoch
+        self._drop_last = bool(self._order._shape.drop_last)
         # A mix gets to the beginning of an epoch from another one.
         self._begin((self._first + 1) % 2**64)
         self._begin(self._first)
@@ -205,8 +206,7 @@ class Ledger:
         begin others of their own there."""
         order = self._order
         if isinstance(order, Mix) and order.num_steps is not None:
-            self._order = recall_mix(order.save(), epoch,
-                                     order._shape.drop_last)
+            self._order = recall_mix(order.save(), epoch, self._drop_last)
         else:
             order.begin(epoch)
 
@@ -242,11 +242,13 @@ class Ledger:
 
     def state_dict(self):
         """Text, in 24 bytes and a bit for each ticket of the window; and the
-        sampler, so that another one's state is refused."""
+        sampler with its drop_last, so that another one's state is refused.
+        """
         with self._changed:
             found = {"state": _encode(self._window, self._frontier,
                                       self._done).hex(),
-                     "sampler": self._sampler.hex()}
+                     "sampler": self._sampler.hex(),
+                     "drop_last": self._drop_last}
         if self.fingerprint is not None:
             found["fingerprint"] = self.fingerprint
         return found
@@ -259,10 +261,13 @@ class Ledger:
             state, sampler = map(library_state, (state_dict["state"],
                                                  state_dict["sampler"]))
             fingerprint = text_of(state_dict.get("fingerprint"))
+            # Old states have none.
+            drop_last = flag("drop_last", state_dict.get("drop_last",
+                                                         self._drop_last))
         except (LookupError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of Ledger") from None
         frontier, done = _decode(state)
-        self._compare(sampler)
+        self._compare(sampler, drop_last)
         for said in other_fingerprint(fingerprint, self.fingerprint):
             raise ValueError(said)
         last = max(done, default=frontier - 1)
@@ -278,8 +283,11 @@ class Ledger:
             self._done, self._returned = done, []
             self._changed.notify_all()
 
-    def _compare(self, sampler):
+    def _compare(self, sampler, drop_last):
         if sampler != self._sampler:
             copy.copy(self._order).load(sampler)    # Says what differs.
             raise ValueError("the state is of a sampler with another first "
                              "epoch, batch_size or number of ranks")
+        if drop_last != self._drop_last:    # A sampler's state has none.
+            raise ValueError(f"the state has drop_last={drop_last}, but here "
+                             f"it is {self._drop_last}")
