@@ -319,9 +319,13 @@ class Accelerate(unittest.TestCase):
 
             def __iter__(self):
                 return itertools.islice(self.batch_sampler, 0, None, 2)
-        for ranks in 1, 2:
+        for ranks, inside in (1, False), (2, False), (1, True):
+            batches = PackedBatchSampler(9 * [1], 2, 0, ranks)
+            if inside:
+                batches = torch.utils.data.BatchSampler(
+                    itertools.chain.from_iterable(batches), 2, False)
             loader = DataLoader(range(9), batch_sampler=BatchSamplerShard(
-                PackedBatchSampler(9 * [1], 2, 0, ranks)))
+                batches))
             with self.assertRaisesRegex(RuntimeError, "a PackedBatchSampler "
                                         "has some for each: leave"):
                 next(iter(loader))

@@ -298,6 +298,28 @@ class Loaders(Steps):
                 next(iter(dealt))
             self.assertEqual(len(list(alone)), N // 2 // ranks)
 
+        class OneByOne(torch.utils.data.Sampler):
+            def __init__(self, batches):
+                self.batches = batches
+
+            def __len__(self):
+                return len(self.batches) * self.batches.batch_size
+
+            def __iter__(self):
+                return itertools.chain.from_iterable(self.batches)
+        # Where each batch is a whole step, there is nothing to fill.
+        for groups, size, drop_last, whole in (
+                (GROUPS, 2, True, False), (GROUPS, 4, False, False),
+                (GROUPS, 4, True, True), ([0, 1], 4, True, True)):
+            dealt = iter(DataLoaderShard(DataLoader(
+                range(len(groups)), 2, sampler=OneByOne(SpreadBatchSampler(
+                    groups, size, 0, 1, drop_last))), 2))
+            if whole:
+                self.assertEqual(len(list(dealt)), len(groups) // size)
+            else:
+                with self.assertRaisesRegex(RuntimeError, "some for each"):
+                    next(dealt)
+
 
 # --- Beside NO_DUPLICATES ----------------------------------------------------
 

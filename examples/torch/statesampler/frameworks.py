@@ -91,10 +91,21 @@ def count_processes(batches, loader):
             if "accelerate.DataLoaderDispatcher" in _names(loader) else 1)
 
 
+def _whole_steps(processes, sampler, batches):
+    """Whether a sampler inside these makes whole steps of each of its batches,
+    as GRPO's copies do: accelerate then has no step to fill."""
+    *_, inner = _nested(batches)
+    try:
+        step, dealt = processes * inner.batch_size, len(inner.sampler)
+    except (AttributeError, TypeError):
+        return False
+    return sampler.drop_last and dealt // max(len(sampler), 1) % step == 0
+
+
 def check_processes(processes, sampler, batches):
     if processes == 1:
         return
-    if not sampler._dealt and sampler in _nested(batches):
+    if not sampler._dealt and not _whole_steps(processes, sampler, batches):
         raise RuntimeError(
             f"accelerate deals batches to its {processes} processes, and a "
             f"{sampler._owner} has some for each: leave its DataLoader out of "
