@@ -397,7 +397,7 @@ class Asked(unittest.TestCase):
         torch.save(checkpoint, self.path)
 
     def ask(self, *arguments, status=0):
-        """The lines that are printed; or the complaint."""
+        """The lines that are printed, then complaints; or the complaint."""
         out, error = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), (
                 contextlib.redirect_stderr(error)):
@@ -406,8 +406,9 @@ class Asked(unittest.TestCase):
         if status and not out.getvalue():
             self.assertNotIn("Traceback", error.getvalue())
             return error.getvalue()
-        self.assertEqual(error.getvalue(), "")
-        return out.getvalue().splitlines()
+        if not status:
+            self.assertEqual(error.getvalue(), "")
+        return (out.getvalue() + error.getvalue()).splitlines()
 
     def same_in_c(self, *arguments):
         """What build/indices says of the same file, by the same options."""
@@ -592,15 +593,16 @@ class Command(Asked):
                       {"sampler": turns.state_dict()}],
             "text": {"state": raw(state).hex()},
             "bytes": torch.tensor(list(plain.save()), dtype=torch.uint8)}
-        checkpoint["again"] = checkpoint["loops"]
+        checkpoint["again"] = checkpoint["loops"][0]
         self.save(checkpoint)
         said = self.ask()
         self.assertEqual([line.split(":")[0] for line in said], [
-            "loops[0].train.sampler", "loops[1].sampler", "bytes"])
+            "loops[0].train.sampler", "loops[1].sampler", "text", "bytes",
+            "again.train.sampler"])
         self.assertIn("fingerprint 'abc'", said[0])
         self.assertIn("name one of these by --sampler: loops[0].train.sampler,"
-                      " loops[1].sampler, bytes", self.ask("--where", 3,
-                                                           status=1))
+                      " loops[1].sampler, text, bytes, again.train.sampler",
+                      self.ask("--where", 3, status=1))
         asked = ["--sampler", "loops[0].train.sampler", "--batch-size"]
         self.assertIn("give it by --batch-size", self.ask(
             *asked[:2], "--where", 3, status=1))
@@ -652,6 +654,51 @@ class Command(Asked):
         self.assertIn("before the base", self.ask(
             "--batch-size", 4, "--steps", "3..4", status=1))
 
+    def test_keys_called_state(self):
+        """A checkpoint may have a state under the key of a state_dict's."""
+        plain, packs = Sampler(20, 0, 1, 5), PackedBatchSampler([3], 3, 0, 1)
+        val = Distributed(range(9), 1, 0).state_dict()
+        self.save({"state": plain.save(), "sampler": val, "packs":
+                   {**packs.state_dict(), "val": val}})
+        self.assertEqual([line.split(":")[0] for line in self.ask()],
+                         ["state", "sampler", "packs", "packs.val"])
+        self.assertEqual(self.ask("--steps", "1..1", "--sampler", "state"),
+                         lines(0, [[plain.at(1).tolist()]], 1, 1))
+        for path in "sampler", "packs.val":
+            self.assertIn("give it by --batch-size", self.ask(
+                "--where", 3, "--sampler", path, status=1))
+        self.save({"epoch": 0, **val})
+        self.assertIn("give it by --batch-size",
+                      self.ask("--where", 3, status=1))
+
+    def test_equal_states(self):
+        """Each has a line, and any of them answers."""
+        one = Distributed(range(9), 1, 0)
+        self.save([one.state_dict(), {**one.state_dict(), "fingerprint": "B"}])
+        self.assertRegex("\n".join(self.ask()), r"^\[0\]: .*\n\[1\]: .*'B'$")
+        wanted = self.ask("--where", 3, "--batch-size", 2)
+        for path in "[0]", "[1]":
+            self.assertEqual(wanted, self.ask(
+                "--where", 3, "--batch-size", 2, "--sampler", path))
+        self.assertIn("name one of these by --sampler: [0], [1]", self.ask(
+            "--where", 3, "--sampler", "[2]", status=1))
+
+    def test_some_states_say_nothing(self):
+        """The others do, and which do not is said."""
+        one, old = Sampler(20, 0, 1, 5).save(), Mix([7], 0, 1, stop="never")
+        self.save([one, one[:60] + b"?" + one[61:], b"SSMX is a name",
+                   b"SSMP is one", b"SSMN is", old.save(), one])
+        for asked, wrong in ([], "1234"), (["--epoch", 2], "12345"):
+            said = self.ask(*asked, status=1)
+            good = [i for i in "0123456" if i not in wrong]
+            self.assertEqual([line.split(":")[0] for line in said[:len(good)]],
+                             [f"[{i}]" for i in good])
+            for i, line in zip(wrong, said[len(good):]):
+                self.assertIn(f"statesampler: {self.path}: [{i}]: ", line)
+            self.assertEqual(len(said), 7)
+        self.assertIn("name one of these",
+                      self.ask("--where", 3, status=1))
+
     def test_any_checkpoint(self):
         """Tensors of all kinds around the state; and classes and functions,
         of which none is imported or called."""
@@ -673,7 +720,7 @@ class Command(Asked):
             "pairs": twice.reshape(-1, 2), "every": twice[::2],
             "signed": torch.tensor(state, dtype=torch.uint8).view(torch.int8),
             "quantized": whole, "short": whole[:3],
-            "here": whole[3:-1], "text": bytes(state)})
+            "here": whole[3:-1]})
         for protocol in 2, 3, 4, 5:
             self.assertEqual([line.split(":")[0] for line in self.ask()],
                              ["here"])
@@ -818,7 +865,7 @@ class Command(Asked):
             one.begin(5)
             list(zip(range(3), one))
         self.save({each: sampler.state_dict() for each, sampler in (
-            ("packs", packs), ("spread", spread), ("again", spread))})
+            ("packs", packs), ("spread", spread))})
         place = "epoch 5, step 3, world_size"
         has = ": ask at() and locate() of the sampler"
         self.assertEqual(self.ask(), [

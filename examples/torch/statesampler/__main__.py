@@ -63,13 +63,10 @@ class Recorded:
         if state[:4] == b"SSMP" and len(state) == 136:
             self.needs = _PACK
         self.groups = state[:4] == b"SSG1"      # a RepeatSampler's
-        self.of_loader = self.groups or of_loader and state[:4] == b"SSMP"
-        state = library_state(state)
-        if state[:4] == b"SSMN" and len(state) >= 16:
-            # The mix's inside a mixture's, of datasets with names.
-            datasets, = struct.unpack_from("<Q", state, 8)
-            state = state[16 + 8 * min(datasets, len(state)):-8]
-        self.state, self.mixes = state, state[:4] == b"SSMX"
+        # A Sampler's own state has its batch_size.
+        self.of_loader = self.groups or of_loader and (
+            state[:4] == b"SSMP" and state[60:64] == b"\1\0\0\0")
+        self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
         self.unit, self.short, self.drop_last = 1, 0, False
 
     def open(self, epoch=None, drop_last=False, world_size=None,
@@ -81,7 +78,7 @@ class Recorded:
             if batch_size is not None:
                 raise ValueError("--batch-size: a mix keeps those of its "
                                  "datasets")
-            self.cursor = recall_mix(self.state, epoch, drop_last)
+            self.cursor = recall_mix(_mix(self.state), epoch, drop_last)
             if world_size is not None:
                 reshape_mix(self.cursor, world_size)
         elif self.groups:
@@ -178,22 +175,25 @@ class Recorded:
                        self.of_loader else f"step {place}"]
 
 
+def _mix(state):
+    """The library's state in that of a mix, or of a mixture, which has its
+    datasets' names around it."""
+    state = library_state(state)
+    if state[:4] == b"SSMN" and len(state) >= 16:
+        datasets, = struct.unpack_from("<Q", state, 8)
+        state = state[16 + 8 * min(datasets, len(state)):-8]
+    return state
+
+
 def find(path, thing, inside=()):
     """Yields what a checkpoint holds, by the path of its keys."""
     raw = _raw(thing)
     if raw is not None:
         yield Recorded(path, raw)
     elif isinstance(thing, dict) and id(thing) not in inside:
-        raw = _raw(thing.get("state"))
-        order = _raw(thing.get("sampler"))
-        if raw is not None and raw[:4] == b"SSL1" and order is not None:
-            yield Recorded(f"{path}.sampler" if path else "sampler", order,
-                           False, thing.get("fingerprint"), raw)
-            return
-        if raw is not None and raw[:4] != b"SSMN":
-            yield Recorded(path, raw, True, thing.get("fingerprint"))
-            return
-        for key, value in thing.items():
+        rest = dict(thing)
+        yield from _taken(path, rest)
+        for key, value in rest.items():
             if isinstance(value, _HOLDERS):
                 yield from find(f"{path}.{key}" if path else str(key), value,
                                 (*inside, id(thing)))
@@ -201,6 +201,21 @@ def find(path, thing, inside=()):
         for i, value in enumerate(thing):
             if isinstance(value, _HOLDERS):
                 yield from find(f"{path}[{i}]", value, (*inside, id(thing)))
+
+
+def _taken(path, rest):
+    """Takes out of a dict the keys of a state_dict. The others are not of one
+    if the dict is a checkpoint that has a state under "state"."""
+    raw, order = _raw(rest.get("state")), _raw(rest.get("sampler"))
+    fingerprint = rest.get("fingerprint")
+    if raw is not None:
+        del rest["state"]
+        if raw[:4] == b"SSL1" and order is not None:
+            del rest["sampler"]
+            yield Recorded(f"{path}.sampler" if path else "sampler", order,
+                           False, fingerprint, raw)
+        else:
+            yield Recorded(path or "state", raw, True, fingerprint)
 
 
 def _raw(thing):
@@ -230,24 +245,24 @@ def load(path):
             return [Recorded("", begin + file.read())]
     from . import _checkpoint
     try:
-        listed = list(find("", _checkpoint.read(path)))
+        found = list(find("", _checkpoint.read(path)))
     except Exception as error:  # Whatever a damaged pickle leads to.
         raise ValueError("torch.save did not write it, or not all of it: "
                          f"{error}") from None
-    found = {}
-    for each in listed:     # A loader's state has some twice.
-        found.setdefault((each.state, each.of_loader, each.ledger), each)
     if not found:
         raise ValueError("there is no state of a StatefulDistributedSampler, "
                          "RoundRobinBatchSampler, RepeatSampler, Sampler or "
                          "Mix in this checkpoint")
-    return list(found.values())
+    return found
 
 
 def choose(found, path):
+    """The state of that path; without one, the only one, which may be there
+    several times."""
     if path is not None:
         found = [each for each in found if each.path == path] or found
-    if len(found) == 1 and path in (None, found[0].path):
+    states = {(each.state, each.of_loader) for each in found}
+    if len(states) == 1 and path in (None, found[0].path):
         return found[0]
     if not found[0].path:
         raise ValueError("it is one state without a name: leave out --sampler")
@@ -353,10 +368,14 @@ def answer(asked):
     found, good = load(asked.file), True
     if asked.steps is None and not asked.where:
         for one in found:
-            if not one.needs:
-                one.open(asked.epoch, asked.drop_last, asked.world_size)
-            print(f"{one.path or asked.file}: {one.about()}")
-        return 0
+            try:
+                if not one.needs:
+                    one.open(asked.epoch, asked.drop_last, asked.world_size)
+                print(f"{one.path or asked.file}: {one.about()}")
+            except ValueError as error:
+                good = False
+                _complain(asked.file, one.path, _plain(error))
+        return 0 if good else 1
     one = choose(found, asked.sampler)
     if one.of_loader and not asked.batch_size:
         raise ValueError("this state does not hold the DataLoader's "
@@ -374,6 +393,10 @@ def answer(asked):
         for said in steps(one, *asked.steps, ranks):
             print(said)
     return 0 if good else 1
+
+
+def _complain(*said):
+    print(": ".join(filter(None, ("statesampler", *said))), file=sys.stderr)
 
 
 def main(arguments):
@@ -394,7 +417,7 @@ def main(arguments):
         status = 1
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or _plain(error)
-        print(f"statesampler: {asked.file}: {said}", file=sys.stderr)
+        _complain(asked.file, said)
         status = 1
     return status
 
