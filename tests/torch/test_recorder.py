@@ -4,6 +4,7 @@ of everything that every rank served."""
 
 import contextlib
 import io
+import itertools
 import multiprocessing
 import os
 import random
@@ -18,6 +19,7 @@ import time
 import unittest
 import unittest.mock
 import warnings
+import zipfile
 
 from common import EXAMPLES, ROOT, DataLoader, cases, main, raw, torch
 from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
@@ -654,6 +656,30 @@ class Command(Asked):
         self.assertIn("before the base", self.ask(
             "--batch-size", 4, "--steps", "3..4", status=1))
 
+    def test_ranks_that_drop_their_last_batch(self):
+        """With tail="uneven" some do, and others not."""
+        for n, size in (7, 4), (9, 2), (8, 4), (9, 5):
+            ranks = [Distributed(range(n), 2, rank, tail="uneven")
+                     for rank in range(2)]
+            self.save(ranks[0].state_dict())
+            batches = [list(DataLoader(range(n), size, sampler=one,
+                                       drop_last=True)) for one in ranks]
+            last, asked = len(batches[0]), ["--batch-size", size,
+                                            "--drop-last"]
+            self.assertEqual(
+                self.ask("--all", "--steps", f"0..{last - 1}", *asked),
+                lines(0, list(itertools.zip_longest(*batches, fillvalue=[])),
+                      2))
+            self.assertIn("past the end", self.ask(
+                "--steps", f"0..{last}", *asked, status=1))
+            for one, served in zip(ranks, batches):
+                one.begin(0)
+                for at, index in enumerate(one):
+                    dropped = at >= len(served) * size
+                    there, = self.ask("--where", index, *asked,
+                                      status=int(dropped))
+                    self.assertEqual("which is dropped" in there, dropped)
+
     def test_keys_called_state(self):
         """A checkpoint may have a state under the key of a state_dict's."""
         plain, packs = Sampler(20, 0, 1, 5), PackedBatchSampler([3], 3, 0, 1)
@@ -712,7 +738,11 @@ class Command(Asked):
         model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU())
         twice = torch.tensor(state * 2, dtype=torch.uint8)
         whole = torch.tensor([83, 83, 9, *state, 7], dtype=torch.uint8)
+        itself = {"large": torch.zeros(2**20, dtype=torch.uint8)}
+        itself.update({"itself": itself, "list": []})
+        itself["list"].append(itself["list"])
         self.save({
+            "itself": itself,
             "model": model.state_dict(), "module": model, "touch": Touch(),
             "touched": [os.system, {os.system: Touch()}, {Touch(): 1}],
             "some": {1, 2}, "bytes": b"", "type": torch.float32,
@@ -730,6 +760,13 @@ class Command(Asked):
                         "here": whole[3:-1], "set": {3}}, self.path,
                        pickle_protocol=protocol)
         self.assertFalse(os.path.exists(self.path + "-touched"))
+        self.save(itself)
+        with unittest.mock.patch.object(
+                zipfile.ZipExtFile, "read", autospec=True,
+                side_effect=zipfile.ZipExtFile.read) as read:
+            self.assertIn("no state of a", self.ask(status=1))
+        self.assertLess(max(call.args[1] for call in read.call_args_list
+                            if call.args[1:]), 2**20 - 4)
         torch.save({"one": bytes(state)}, self.path)
         self.assertIn("one: samples 20", self.ask()[0])
         with open(self.path, "rb") as file:
@@ -829,6 +866,14 @@ class Command(Asked):
                                  **os.environ, "PYTHONPATH": EXAMPLES})
         self.assertEqual(run.returncode, 2)
         self.assertIn("FILE is missing", run.stderr)
+        nobody, closed = os.pipe()
+        os.close(nobody)
+        run = subprocess.run(
+            [sys.executable, "-m", "statesampler", self.path, "--steps=0..1"],
+            stdout=closed, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": EXAMPLES})
+        os.close(closed)
+        self.assertEqual((run.returncode, run.stderr), (1, ""))
         self.assertIn("--sampler PATH ", "".join(self.ask("--help")))
         for checkpoint in {"model": torch.zeros(3)}, [Sampler(9, 0, 1)]:
             self.save(checkpoint)

@@ -15,8 +15,9 @@ _USAGE = """\
 usage: python -m statesampler FILE [OPTION]...
 
 FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
-torch's with a state_dict anywhere in it. Without an option, what it holds is
-printed. Indices of a mix are those of its datasets one after another.
+torch's with a state_dict anywhere in its dicts, lists and tuples. Without an
+option, what it holds is printed. Indices of a mix are those of its datasets
+one after another.
 
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
@@ -117,10 +118,10 @@ class Recorded:
     def at(self, step, rank):
         first = max(self.unit * step - self.short, 0)
         past = self.unit * (step + 1) - self.short
-        end = self.cursor.num_steps
-        if self.drop_last and end is not None and past > end:
+        batch = self.cursor.batch(first, past, rank)
+        if self.drop_last and len(batch or ()) < past - first:
             return None
-        return self.cursor.batch(first, past, rank)
+        return batch
 
     def dataset(self, step):
         """The number of a turn's dataset."""
@@ -252,7 +253,8 @@ def load(path):
     if not found:
         raise ValueError("there is no state of a StatefulDistributedSampler, "
                          "RoundRobinBatchSampler, RepeatSampler, Sampler or "
-                         "Mix in this checkpoint")
+                         "Mix in the dicts, lists and tuples of this "
+                         "checkpoint")
     return found
 
 
@@ -282,7 +284,8 @@ def steps(one, first, last, ranks):
         raise ValueError(f"step {last} is past the end of epoch {one.epoch}")
     for step in range(first, last + 1):
         for rank in ranks:
-            yield line(one, step, rank, one.at(step, rank))
+            # A rank's last batch may be dropped, and another's not.
+            yield line(one, step, rank, one.at(step, rank) or ())
 
 
 def where(one, index):
