@@ -343,7 +343,8 @@ class Waiting(unittest.TestCase):
         run = subprocess.run(
             [sys.executable, "-B", "-c", program], stdout=subprocess.PIPE,
             text=True, timeout=50, env={**os.environ, "PYTHONPATH": EXAMPLES})
-        self.assertRegex(run.stdout, r"^the window is full, .*\n\(64, \d+\)\n$")
+        self.assertRegex(run.stdout, r"^the window is full, .* in a thread .*\n"
+                         r"\(64, \d+\)\n$")
 
     def test_wakes(self):
         """One that waits goes on with what is loaded, or given back."""

@@ -78,8 +78,9 @@ class Ledger:
     a pool calls done() there, as the loop may wait before it ends. A coroutine
     takes tickets by issue(), which never waits, and awaits something where it
     returns None, until frontier is end: a loop that would have to wait there
-    raises RuntimeError. One that has waited for a minute warns, and names the
-    oldest open ticket.
+    raises RuntimeError. So it does in a notebook, whose cells run in an event
+    loop: run it in a thread. One that has waited for a minute warns, and names
+    the oldest open ticket.
 
     Loops end when all tickets are issued; if one is given back after that,
     begin another loop.
@@ -169,7 +170,8 @@ class Ledger:
         if asyncio and asyncio._get_running_loop():
             raise RuntimeError(
                 "the window is full, and to wait here would stop the event "
-                "loop: call issue(), and await something if it returns None")
+                "loop: run this in a thread (in a notebook, too), or call "
+                "issue() and await something if it returns None")
         if not self._changed.wait(_PATIENCE):
             warnings.warn(
                 "Ledger: the window is full, and nothing was done for "
