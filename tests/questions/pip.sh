@@ -208,7 +208,7 @@ first: int = next(iter(sampler))
 loader: CountingDataLoader[int] = CountingDataLoader([1, 2], sampler=sampler)
 taken: list[object] = [batch for batch in loader]
 turns = RoundRobinBatchSampler([3, 4], 2, weights=[2, 1])
-sizes: list[int] = [len(batch) for batch in turns]
+sizes: list[int] = [len(turns), *(len(batch) for batch in turns)]
 packs: list[list[int]] = list(PackedBatchSampler([3, 4, 5], 8, endless=False))
 groups = RepeatSampler(range(9), 2, 4, seed=None)
 copies: list[int] = list(groups)
@@ -221,7 +221,8 @@ for ticket, batch in ledger:
 ledger.load_state_dict(ledger.state_dict())
 END
     cat >wrong.py <<'END'
-from statesampler import Ledger, Mix, Sampler, StatefulDistributedSampler
+from statesampler import (Ledger, Mix, PackedBatchSampler, Sampler,
+                          StatefulDistributedSampler)
 Sampler("9")
 Sampler(9, tail="none")
 Mix([9], stream=1)
@@ -229,12 +230,13 @@ Sampler(9).load("state")
 StatefulDistributedSampler(9)
 Ledger(Sampler(9), 64, seed=1)
 Ledger("9", 64)
+PackedBatchSampler([3], 8).__len__()
 StatefulDistributedSampler(range(9), changed="no")
 END
     check='mypy --strict --python-executable venv/bin/python'
     ! $check right.py wrong.py >said
     sed -n 's/^\([a-z]*.py:[0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
-        sed 's/wrong.py://g' | grep -qx '2 3 4 5 6 7 8 9 ' || {
+        sed 's/wrong.py://g' | grep -qx '3 4 5 6 7 8 9 10 11 ' || {
         cat said
         return 1
     }
@@ -242,6 +244,7 @@ END
 statesampler\.libstatesampler
 statesampler\.[a-z_]*\..*
 statesampler\.RoundRobinBatchSampler\.__init__
+statesampler\.PackedBatchSampler\.__len__
 END
     cat >settings <<'END'
 [mypy]

@@ -45,8 +45,8 @@ You need not call set_epoch: for an epoch that has begun it does nothing, for
 another one, or one that is over, it starts that one. (Its docstring covers
 frameworks that count epochs from 0 in each process.) With tail="carry" or
 stop="never" there is no end, and the next loop always continues. len() is that
-of the whole epoch, also after a state was loaded and at the last batch;
-`remaining` is what is left.
+of the whole epoch, also after a state was loaded and at the last batch (packs
+have none); `remaining` is what is left.
 
 Frameworks use samplers in their own ways: examples/README.md has a line or a
 recipe for each. A framework that skips the batches of an epoch that were

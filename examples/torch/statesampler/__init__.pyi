@@ -212,6 +212,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler[list[int]]):
     plan_size: int
     endless: bool
     batch_size: None
+    __len__: None   # type: ignore[assignment]
     def __init__(
         self, lengths: Iterable[SupportsIndex] | ReadableBuffer,
         max_tokens: SupportsIndex, rank: SupportsIndex | None = None,
