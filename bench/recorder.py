@@ -71,11 +71,12 @@ def in_python(what, path, against, said, *more):
 
 one = Sampler(10**9, 0, 512, 32)
 one.seek(20000)
-mix = Mix([10**7 + i for i in range(100)], 0, 512, 32, stop="all")
+mix = Mix([10**7 + i for i in range(1000)], 0, 512, 32, stop="all")
 mix.seek(20000)
 bare, _ = least(sys.executable, "-c", "pass")
 path = os.path.join(folder, "recorded")
-for what, state in ("10^9 samples", one.save()), ("100 datasets", mix.save()):
+for what, state in (("10^9 samples", one.save()),
+                    ("1;000 datasets", mix.save())):
     with open(path, "wb") as file:
         file.write(state)
     in_c, said = least(indices, "--state", path, *asked, "--rank", "77")

@@ -18,9 +18,8 @@ static inline const unsigned char *recall_state(const void *state, size_t *size)
 {
     const unsigned char *bytes = (const unsigned char *)state;
     uint64_t count = 0;
-    int i;
 
-    for (i = 15; i > 7 && *size >= 72 && memcmp(bytes, "SSMN", 4) == 0; i--)
+    for (int i = 15; i > 7 && *size >= 72 && memcmp(bytes, "SSMN", 4) == 0; i--)
         count = count << 8 | bytes[i];
     if (count == 0 || count > (*size - 24) / 8)
         return bytes;
@@ -38,23 +37,30 @@ static inline uint32_t recall_sources(const void *state, size_t size)
     return place.num_sources;
 }
 
+/* Describes a source. (mix_describe checks all of the state each time.) */
+static inline int recall_source(const void *state, size_t i,
+                                statesampler_desc *desc, uint32_t *weight)
+{
+    const unsigned char *at = (const unsigned char *)state + 40 + 120 * i;
+
+    *weight = at[0] + 256u * at[1] + 65536u * at[2] + 16777216u * at[3];
+    return statesampler_describe(at + 8, STATESAMPLER_STATE_BYTES, desc, NULL);
+}
+
 /* Initialises the sources, each at the start of its present epoch. */
 static inline int recall_init(statesampler_mix *mix,
                               statesampler_source *sources, const void *state,
                               size_t size, uint32_t drop_last)
 {
-    statesampler_mix_place place = {0, 0, 1, 0, 0};
+    statesampler_mix_place place = {0, 0, 0, 0, 0};
     statesampler_desc desc;
-    uint32_t i;
-    int code = STATESAMPLER_OK;
+    int code = statesampler_mix_describe(state, size, 0, NULL, &place);
 
-    for (i = 0; i < place.num_sources && code == STATESAMPLER_OK; i++) {
-        code = statesampler_mix_describe(state, size, i, &desc, &place);
-        if (code == STATESAMPLER_OK) {
-            desc.drop_last = drop_last;
-            sources[i].weight = place.weight;
+    for (size_t i = 0; i < place.num_sources && code == STATESAMPLER_OK; i++) {
+        code = recall_source(state, i, &desc, &sources[i].weight);
+        desc.drop_last = drop_last;
+        if (code == STATESAMPLER_OK)
             code = statesampler_init(&sources[i].sampler, &desc);
-        }
     }
     return code != STATESAMPLER_OK ? code : statesampler_mix_init(
         mix, sources, place.num_sources, place.stop);
@@ -68,14 +74,12 @@ static inline int recall_present(statesampler_mix *mix,
                                  unsigned char *scratch, uint64_t turn)
 {
     statesampler_desc desc;
-    uint32_t i;
 
     if (statesampler_mix_seek(mix, turn) != STATESAMPLER_OK)
         return 0;
-    for (i = 0; i < mix->num_sources; i++) {
+    for (size_t i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-
-        statesampler_mix_describe(state, size, i, &desc, NULL);
+        recall_source(state, i, &desc, &mix->sources[i].weight);
         statesampler_begin(s, 2 * desc.epoch - statesampler_epoch(s));
     }
     return statesampler_mix_init(mix, mix->sources, mix->num_sources,
@@ -91,22 +95,20 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
                                uint64_t by)
 {
     uint64_t before, each;
-    uint32_t i, round;
 
     if (mix->stop == STATESAMPLER_STOP_NEVER)
         return STATESAMPLER_ERANGE; /* it has one epoch */
-    for (round = 0; round < 2; round++) {
-        for (i = 0; i < mix->num_sources; i++) {
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < mix->num_sources; i++) {
             before = statesampler_epoch(&mix->sources[i].sampler);
-            memcpy(scratch + 8 * (size_t)i, &before, 8);
+            memcpy(scratch + 8 * i, &before, 8);
         }
         statesampler_mix_seek(mix, statesampler_mix_num_turns(mix));
         statesampler_mix_next(mix, NULL, NULL, NULL); /* 0: the next epoch */
     }
-    for (i = 0; i < mix->num_sources; i++) {
+    for (size_t i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-
-        memcpy(&before, scratch + 8 * (size_t)i, 8);
+        memcpy(&before, scratch + 8 * i, 8);
         each = statesampler_epoch(s) - before;
         statesampler_begin(s, before + (by - 1) * each);
     }

@@ -75,7 +75,7 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
 {
     statesampler_mix_place place;
     statesampler_desc desc;
-    uint32_t world_size = r->world_size, i;
+    uint32_t world_size = r->world_size;
     int code;
 
     r->num_sources = recall_sources(state, size);
@@ -86,9 +86,10 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
     if (code != STATESAMPLER_OK)
         return code;
     state = recall_state(state, &size);
+    statesampler_mix_describe(state, size, 0, NULL, &place);
     r->batch_size = 0; /* becomes the largest */
-    for (i = 0; i < r->num_sources; i++) {
-        statesampler_mix_describe(state, size, i, &desc, &place);
+    for (size_t i = 0; i < r->num_sources; i++) {
+        recall_source(state, i, &desc, &sources[i].weight);
         if (desc.batch_size > r->batch_size)
             r->batch_size = desc.batch_size;
         r->world_size = desc.world_size;
