@@ -636,6 +636,13 @@ class Command(Asked):
         self.assertEqual(
             self.ask(*asked, 4, "--world-size", 3, "--steps", "4..7", "--all"),
             lines(0, list(zip(*(each[:4] for each in steps))), 3, 4))
+        # As many ranks, with larger batches.
+        each = [list(Distributed(range(100), 4, rank, seed=1))
+                for rank in range(4)]
+        self.assertEqual(
+            self.ask(*asked, 4, "--world-size", 4, "--steps", "4..6", "--all"),
+            lines(0, [[one[k:k + 4] for one in each] for k in (15, 19, 23)],
+                  4, 4))
         later = Distributed(range(100), 3, 0, seed=1)
         later.load_state_dict(state)
         list(zip(range(8), later))

@@ -98,17 +98,17 @@ class Recorded:
         if self.of_loader:
             self.unit, self.drop_last = batch_size or 1, drop_last
             if not self.groups:
-                self._count_from_base()
+                self._count_from_base(world_size is not None)
 
-    def _count_from_base(self):
+    def _count_from_base(self, goes_on):
         """Batches end where the number of ranks changed. That a state is
         between two batches may show that batch_size is wrong."""
         here = recall_sampler(self.state, None, False)
         if self.epoch != here.epoch and here.num_steps is not None:
             return
         base, = struct.unpack_from("<Q", self.state, 96)
-        if self.cursor._shape.world_size != here._shape.world_size:
-            base = here.step    # They go on from here with any batch_size.
+        if goes_on:     # A run went on from here, with any batch_size.
+            base = here.step
         self.short = -base % self.unit
         if (here.step - base) % self.unit and here.step != here.num_steps:
             raise ValueError(
