@@ -63,8 +63,8 @@ static void print_step(uint64_t step, uint32_t of_rank)
         example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": %s", step,
                      r.epoch, code == 0 ? "it is past the end"
                                         : statesampler_error(code));
-    printf("epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32, r.epoch, step,
-           of_rank);
+    printf("epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32,
+           recorder_epoch(r, step), step, of_rank);
     printf(r.num_sources > 0 ? " dataset %" PRIu32 ":" : ":", source);
     for (i = 0; i < count; i++)
         printf(" %" PRIu64, batch[i]);

@@ -30,11 +30,8 @@ static inline int recorder_carry(statesampler *s, const statesampler_desc *desc,
     by = back ? desc->epoch - epoch : epoch - desc->epoch;
     if (by >= STATESAMPLER_MAX_SAMPLES / desc->num_samples)
         return STATESAMPLER_ERANGE;
-    by = by * desc->num_samples;
-    by = back ? (by + at) / global : (by - at + global - 1) / global;
-    if (back && by > step)
-        return STATESAMPLER_ERANGE;
-    code = statesampler_seek(s, back ? step - by : step + by);
+    by = by * desc->num_samples + (back ? at : global - 1 - at);
+    code = statesampler_seek(s, back ? step - by / global : step + by / global);
     return code == STATESAMPLER_OK && statesampler_epoch(s) != epoch
                ? STATESAMPLER_ERANGE : code;
 }
@@ -75,7 +72,6 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
 {
     statesampler_mix_place place;
     statesampler_desc desc;
-    uint32_t world_size = r->world_size;
     int code;
 
     r->num_sources = recall_sources(state, size);
@@ -92,14 +88,19 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
         recall_source(state, i, &desc, &sources[i].weight);
         if (desc.batch_size > r->batch_size)
             r->batch_size = desc.batch_size;
-        r->world_size = desc.world_size;
     }
     if (r->epoch == STATESAMPLER_NONE)
         r->epoch = place.epoch;
-    if (world_size == 0)
-        return STATESAMPLER_OK;
-    r->world_size = world_size;
-    return statesampler_mix_reshape(&r->mix, 0, world_size);
+    if (r->world_size == 0)
+        r->world_size = desc.world_size;
+    return statesampler_mix_reshape(&r->mix, 0, r->world_size);
+}
+
+/* The epoch in which a step begins: with CARRY steps count on through all. */
+static inline uint64_t recorder_epoch(recorder r, uint64_t step)
+{
+    return r.num_sources == 0 && statesampler_seek(&r.sampler, step) == 0
+               ? statesampler_epoch(&r.sampler) : r.epoch;
 }
 
 /* A rank's samples in a step; `batch` has room for batch_size. *source is the

@@ -1178,11 +1178,15 @@ epoch_option() {
         equal "$(sed -n "${at}p" all)" 11
         equal $(((at - 1) / 50)) $e
     done
-    indices --state state --steps 33..33 >place
-    sed -n 232,238p all | by_steps 33 0 7 | sed 's/epoch 0/epoch 4/' |
+    indices --state state --epoch 7 --steps 0..59 >place
+    by_steps 0 0 7 <all | awk '{ $2 = int($4 * 7 / 50); print }' |
         same - place
-    status 1 indices --state state --where 11 --epoch 18446744073709551614
-    finds 'no such step' err
+    rm state
+    ./serve "$@" epoch=5 steps=30 state >/dev/null
+    for e in 4 18446744073709551614; do
+        status 1 indices --state state --where 11 --epoch $e
+        finds 'no such step\|too far from the base' err
+    done
 }
 
 # The block of the README, run as it stands.

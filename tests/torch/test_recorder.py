@@ -958,9 +958,16 @@ class Command(Asked):
             n, size = random.randrange(1, 40), random.randrange(1, 9)
             one = Sampler(n, 0, 1, size, tail="carry", seed=3)
             served = [i for _, batch in zip(range(200), one) for i in batch]
+            wanted = [line for step in range(50) for line in lines(
+                step * size // n, [[served[step * size:][:size]]], 1, step)]
+            one = Distributed(range(n), 1, 0, tail="carry", seed=3)
+            self.save(one.state_dict())
+            self.assertEqual(self.ask("--steps", "0..49", "--batch-size",
+                                      size), wanted)
             one = Sampler(n, 0, 1, size, tail="carry", seed=3)
             one.seek(random.randrange(200))
             self.write(one.save())
+            self.assertEqual(self.ask("--steps", "0..49"), wanted)
             index = random.randrange(n)
             for epoch in range(200 * size // n):
                 if not n * epoch <= -(-n * epoch // size) * size < n * (

@@ -123,6 +123,13 @@ class Recorded:
             return None
         return batch
 
+    def began(self, step):
+        """The epoch in which a step begins: with tail="carry" steps count on
+        through all."""
+        if self.mixes:
+            return self.epoch
+        return self.cursor.copy_at(max(self.unit * step - self.short, 0)).epoch
+
     def dataset(self, step):
         """The number of a turn's dataset."""
         source = ctypes.c_uint32()
@@ -274,8 +281,9 @@ def choose(found, path):
 
 def line(one, step, rank, batch):
     dataset = f" dataset {one.dataset(step)}" if one.mixes else ""
-    return " ".join([f"epoch {one.epoch} step {step} rank {rank}{dataset}:",
-                     *map(str, batch)])
+    return " ".join([
+        f"epoch {one.began(step)} step {step} rank {rank}{dataset}:",
+        *map(str, batch)])
 
 
 def steps(one, first, last, ranks):
