@@ -338,7 +338,7 @@ _VALUES = {"--steps": _range, "--rank": _number, "--where": _number,
 
 
 class Asked:
-    """What the arguments ask. (To import argparse would take a third of a cold
+    """What the arguments ask. (To import argparse would add a third to a cold
     start.)"""
 
     file = steps = rank = epoch = world_size = batch_size = sampler = None

@@ -4,8 +4,8 @@ and without running anything that the file names."""
 import zipfile
 
 try:
-    from _pickle import Unpickler
-except ImportError:     # It is CPython's, and faster to import.
+    from _pickle import Unpickler   # CPython's: pickle takes longer to import.
+except ImportError:
     from pickle import Unpickler
 
 

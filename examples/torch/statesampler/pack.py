@@ -392,4 +392,3 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
         self._described = plans.order._desc.num_samples
         self._cursor = _PackCursor(plans, self.rank, self.num_replicas,
                                    self.endless)
-
