@@ -40,34 +40,49 @@ static inline uint64_t groups_place(const groups *g, uint64_t position)
     return group / g->batch / g->reuse * g->batch + group % g->batch;
 }
 
+/* Writes a prompt to `count` positions, at least 1. Four are one store. */
+static inline void groups_repeat(uint64_t prompt, uint64_t *out, uint64_t count)
+{
+    uint64_t i;
+
+    if (count < 4) {
+        out[0] = out[count / 2] = out[count - 1] = prompt;
+        return;
+    }
+    out[0] = out[1] = out[2] = out[3] = prompt;
+    for (i = 4; i + 4 < count; i += 4)
+        out[i] = out[i + 1] = out[i + 2] = out[i + 3] = prompt;
+    out += count - 4; /* again some of those before */
+    out[0] = out[1] = out[2] = out[3] = prompt;
+}
+
 /* Copies the prompts out[0], ..., out[k] to `count` positions, of which the
    first is copy `first` of out[0]. The last one comes first, as the place of a
    prompt's copies is never before its own. */
 static inline void groups_copy(uint64_t *out, uint64_t count, uint64_t k,
                                uint64_t first, const uint64_t copies)
 {
-    const uint64_t last = k == 0 ? 0 : k * copies - first;
-    uint64_t prompt = out[k], i;
+    uint64_t begin = k * copies - first;
 
-    while (count > last)
-        out[--count] = prompt;
-    while (k > 1) {
-        prompt = out[--k];
-        for (i = 0; i < copies; i++)
-            out[--count] = prompt;
+    if (k > 0) {
+        groups_repeat(out[k], out + begin, count - begin);
+        while (--k > 0) {
+            begin -= copies;
+            groups_repeat(out[k], out + begin, copies);
+        }
+        count = begin;
     }
-    for (prompt = out[0]; count > 0;)
-        out[--count] = prompt;
+    groups_repeat(out[0], out, count);
 }
 
-/* The prompts at `count` positions from this one on, as groups_place says. Each
-   is looked up once for the positions that lie in one use of a generation
-   batch. */
-static inline void groups_fill(const groups *g, const statesampler_perm *order,
-                               uint64_t position, uint64_t *out, size_t count)
+/* groups_fill for this many copies. Each prompt is looked up once for the
+   positions that lie in one use of a generation batch. */
+static inline void groups_fill_copies(const groups *g,
+                                      const statesampler_perm *order,
+                                      uint64_t position, uint64_t *out,
+                                      size_t count, const uint64_t copies)
 {
-    const uint64_t copies = g->copies;
-    uint64_t group, use, place, first, some, k;
+    uint64_t group, use, place, first, some, k, found;
 
     for (; count > 0; count -= (size_t)some, position += some, out += some) {
         group = position / copies;
@@ -77,15 +92,27 @@ static inline void groups_fill(const groups *g, const statesampler_perm *order,
         some = (g->batch - place) * copies - first;
         some = some < count ? some : count;
         k = (first + some - 1) / copies;
-        statesampler_perm_fill(order, use / g->reuse * g->batch + place, 1, out,
-                               (size_t)k + 1);
-        if (copies == 2) /* With a constant the compiler needs no loop. */
-            groups_copy(out, some, k, first, 2);
-        else if (copies == 3)
-            groups_copy(out, some, k, first, 3);
-        else if (copies > 1)
+        place += use / g->reuse * g->batch;
+        found = (k | 15) + 1; /* Whole vectors take less time than parts. */
+        if (found > count || found > g->prompts - place)
+            found = k + 1;
+        statesampler_perm_fill(order, place, 1, out, (size_t)found);
+        if (copies > 1)
             groups_copy(out, some, k, first, copies);
     }
+}
+
+/* The prompts at `count` positions from this one on, as groups_place says, in
+   an order of g->prompts. */
+static inline void groups_fill(const groups *g, const statesampler_perm *order,
+                               uint64_t position, uint64_t *out, size_t count)
+{
+    if (g->copies == 2) /* A constant saves the divisions and a loop. */
+        groups_fill_copies(g, order, position, out, count, 2);
+    else if (g->copies == 3)
+        groups_fill_copies(g, order, position, out, count, 3);
+    else
+        groups_fill_copies(g, order, position, out, count, g->copies);
 }
 
 #endif
