@@ -74,7 +74,7 @@ newer_place() {
 # Killed in mid-round, twice, and once with the newer state damaged. The track
 # that was playing comes again; otherwise each comes once a round. (A track must
 # last longer than its line on the serial wire, or that is lost. A line that the
-# kill has cut does not count.)
+# kill has cut does not count, unless only its line feed is missing.)
 sketch_resumes() {
     staged
     sed 's/TRACK_MS = 1000/TRACK_MS = 50/' \
@@ -88,7 +88,7 @@ sketch_resumes() {
         2>said
     play 40 third
     for part in first second third; do
-        tr '\r' ';' <$part |
+        { tr '\r' ';' <$part; echo; } |
             sed -n "/^track.*;$\|round;$/s/^\(.*\);/$part \1/p"
     done | awk '
         # After a start the last lines may come again: two tracks that were not
