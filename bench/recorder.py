@@ -83,7 +83,7 @@ for what, state in (("10^9 samples", one.save()),
     row(f"{what}; C", in_c)
     in_python(what, path, bare, said, "--rank", "77")
 
-what = "in a checkpoint of torch's with 1;000 tensors"
+what = "in a checkpoint of torch's with 1;000 tensors; 100 of bytes"
 groups = "16;384 items of a RepeatSampler"
 try:
     import torch
@@ -95,14 +95,16 @@ except ModuleNotFoundError:
 from statesampler import (      # noqa: E402
     RepeatSampler, StatefulDistributedSampler)
 
-sampler = StatefulDistributedSampler(range(10**9), 512, 0)
-torch.save({"model": [torch.zeros(100) for _ in range(1000)],
+sampler = StatefulDistributedSampler(range(10**12), 512, 0)
+bytes_of_model = torch.zeros(100, 2**20, dtype=torch.uint8)
+torch.save({"model": [torch.zeros(100) for _ in range(900)],
+            "quantized": list(bytes_of_model),
             "sampler": sampler.state_dict()}, path)
-one = Sampler(10**9, 77, 512, 1)
+one = Sampler(10**12, 77, 512, 1)
 said = "epoch 0 step 40000 rank 77:" + "".join(
-    f" {one.at(40000 * 32 + slot)[0]}" for slot in range(32)) + "\n"
+    f" {one.at(40000 * 4096 + slot)[0]}" for slot in range(4096)) + "\n"
 in_python(what, path, bare, said.encode(), "--rank", "77", "--batch-size",
-          "32")
+          "4096")
 
 sampler = RepeatSampler(range(10**9), 8, 2048, 4)
 torch.save({"sampler": sampler.state_dict()}, path)

@@ -304,7 +304,8 @@ class InTorch(unittest.TestCase):
                 Distributed(range(9), 1, 0).at(0)   # batch_size is not known
 
     def test_after_another_batch_size(self):
-        """A batch ends at the loaded place, and so the first is shorter."""
+        """A batch ends at the loaded place. Those before it are known if they
+        may have been of this batch_size."""
         old = Distributed(range(100), 2, 0, seed=2, batch_size=7)
         whole = list(old)
         old.begin(0)
@@ -312,11 +313,21 @@ class InTorch(unittest.TestCase):
         for size in range(1, 12):
             new = Distributed(range(100), 2, 0, seed=2, batch_size=size)
             new.load_state_dict(old.state_dict())
-            batches = [new.at(step) for step in range(-(-21 // size))]
-            self.assertEqual(sum(batches, []), whole[:21])
-            self.assertEqual({len(batch) for batch in batches[1:]} - {size},
-                             set())
-            self.assertEqual(new.at(new.start_iter), whole[21:21 + size])
+            first = new.start_iter
+            self.assertEqual(first, -(-21 // size))
+            self.assertEqual(new.at(first), whole[21:21 + size])
+            there = new.locate(whole[21 + size])
+            self.assertEqual(there[:3], (first + 1, 0, 0))
+            if 21 % size == 0:
+                self.assertEqual([new.at(step) for step in range(first)], [
+                    whole[i:i + size] for i in range(0, 21, size)])
+                self.assertEqual(new.locate(whole[20]).step, first - 1)
+                continue
+            for step in range(first):
+                with self.assertRaisesRegex(ValueError, "another batch_size"):
+                    new.at(step)
+            with self.assertRaisesRegex(ValueError, "another batch_size"):
+                new.locate(whole[20])
 
     def test_datasets_in_turn(self):
         for random in cases(25, "turns"):
@@ -529,6 +540,27 @@ class Command(Asked):
                             ask("--where", index, *asked)[0],
                             f"^{index}: epoch {other} step 0 rank 0 slot 0 ")
 
+    def test_a_mix_that_changed(self):
+        """In the epoch, its weights or its ranks: the state knows what comes,
+        and refuses what was."""
+        first = Mix([20, 20], 0, 1, 2, stop="all")
+        list(zip(range(4), first))
+        for world, weights in (1, [3, 1]), (2, [1, 1]):
+            def make(rank):
+                made = Mix([20, 20], rank, world, 2, weights=weights,
+                           stop="all")
+                made.load(first.save())
+                list(zip(range(2), made))
+                return made
+            self.write(make(0).save())
+            steps = everything(make, world)
+            said = self.same_in_c("--steps", f"6..{5 + len(steps)}", "--all")
+            self.assertEqual([re.sub("dataset \\d+", "dataset 0", line)
+                              for line in said],
+                             lines(0, steps, world, 6, lambda ranks: 0))
+            self.assertIn("before the base",
+                          self.ask("--steps", "5..5", status=1))
+
     def test_many_datasets(self):
         """All of a state is checked a few times, not for each dataset."""
         make = Mix([5] * 99, 0, 1), RoundRobinBatchSampler([5] * 99, 2, 0, 1)
@@ -643,6 +675,15 @@ class Command(Asked):
             self.ask(*asked, 4, "--world-size", 4, "--steps", "4..6", "--all"),
             lines(0, [[one[k:k + 4] for one in each] for k in (15, 19, 23)],
                   4, 4))
+        self.assertIn("was with other ranks or another batch_size", self.ask(
+            *asked, 4, "--world-size", 4, "--steps", "3..3", status=1))
+        self.assertIn("was with other ranks or another batch_size", "".join(
+            self.ask(*asked, 4, "--world-size", 4, "--where", each[0][14],
+                     status=1)))
+        # The same run, though its ranks are said.
+        self.assertEqual(
+            self.ask(*asked, 3, "--world-size", 4, "--steps", "0..4", "--all"),
+            lines(0, list(zip(*old)), 4))
         later = Distributed(range(100), 3, 0, seed=1)
         later.load_state_dict(state)
         list(zip(range(8), later))
@@ -655,12 +696,21 @@ class Command(Asked):
         self.assertEqual(
             self.ask("--batch-size", 4, "--steps", "0..8", "--all", "--epoch",
                      1), lines(1, list(zip(*whole)), 3))
+        new = Distributed(range(100), 3, 2, seed=1)
+        new.begin(1)
+        list(zip(range(34), new))   # All, which are no multiple of 4.
+        self.save({"sampler": new.state_dict()})
+        for asked in [], ["--world-size", 3]:
+            self.assertEqual(
+                self.ask("--batch-size", 4, "--steps", "0..8", "--all",
+                         *asked), lines(1, list(zip(*whole)), 3))
+        self.save({"sampler": later.state_dict()})
         for asked in [], ["--epoch", 0]:
             self.assertEqual(
                 self.ask("--batch-size", 4, "--steps", "4..7", "--all",
                          *asked),
                 lines(0, list(zip(*(each[:4] for each in steps))), 3, 4))
-        self.assertIn("before the base", self.ask(
+        self.assertIn("was with other ranks", self.ask(
             "--batch-size", 4, "--steps", "3..4", status=1))
 
     def test_ranks_that_drop_their_last_batch(self):
@@ -713,8 +763,13 @@ class Command(Asked):
         for path in "[0]", "[1]":
             self.assertEqual(wanted, self.ask(
                 "--where", 3, "--batch-size", 2, "--sampler", path))
-        self.assertIn("name one of these by --sampler: [0], [1]", self.ask(
-            "--where", 3, "--sampler", "[2]", status=1))
+        for asked in ["--where", 3, "--sampler", "[2]"], ["--sampler", "[2]"]:
+            self.assertIn("name one of these by --sampler: [0], [1]",
+                          self.ask(*asked, status=1))
+        self.assertEqual(len(self.ask("--sampler", "[1]")), 1)
+        self.save([one.state_dict(), raw(one.state_dict())])  # A Sampler's.
+        self.assertIn("name one of these",
+                      self.ask("--where", 3, status=1))
 
     def test_some_states_say_nothing(self):
         """The others do, and which do not is said."""
@@ -767,13 +822,26 @@ class Command(Asked):
                         "here": whole[3:-1], "set": {3}}, self.path,
                        pickle_protocol=protocol)
         self.assertFalse(os.path.exists(self.path + "-touched"))
+        said = self.ask()
+        with zipfile.ZipFile(self.path) as archive:
+            files = [(each, archive.read(each)) for each in archive.namelist()]
+        with zipfile.ZipFile(self.path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for each in files:
+                archive.writestr(*each)
+        self.assertEqual(self.ask(), said)
         self.save(itself)
+        sizes = []
+
+        class Watched(io.BufferedReader):
+            def read(self, size=-1):
+                sizes.append(size)
+                return super().read(size)
+
         with unittest.mock.patch.object(
-                zipfile.ZipExtFile, "read", autospec=True,
-                side_effect=zipfile.ZipExtFile.read) as read:
+                zipfile.io, "open",
+                lambda path, mode: Watched(io.FileIO(path))):
             self.assertIn("no state of a", self.ask(status=1))
-        self.assertLess(max(call.args[1] for call in read.call_args_list
-                            if call.args[1:]), 2**20 - 4)
+        self.assertTrue(0 < max(sizes) < 2**20 - 4)
         torch.save({"one": bytes(state)}, self.path)
         self.assertIn("one: samples 20", self.ask()[0])
         with open(self.path, "rb") as file:
@@ -820,6 +888,11 @@ class Command(Asked):
                     self.ask("--steps", f"0..{len(batches) - 1}", *asked),
                     lines(epoch, [[batch] for batch in batches], 1))
                 flat = [i for batch in batches for i in batch]
+                last = len(flat) // size
+                if last < len(batches):
+                    self.assertIn("past the end", self.ask(
+                        "--drop-last", "--steps", f"{last}..{last}", *asked,
+                        status=1))
                 item = flat.index(flat[-1])
                 self.assertRegex(
                     self.ask("--where", flat[-1], *asked)[0],
@@ -946,6 +1019,18 @@ class Command(Asked):
             lines(0, [[[index]] for _, index in issued], 1))
         self.save(states[1])
         self.assertEqual(len(self.ask("--steps", "0..8")), 9)
+        # Only a ledger's state knows drop_last.
+        order = Sampler(10, 0, 1, 4, drop_last=True)
+        whole = Ledger(Sampler(10, 0, 1, 4), 64).state_dict()
+        self.save([whole, Ledger(order, 64).state_dict()])
+        self.assertIn("name one of these",
+                      self.ask("--where", 3, status=1))
+        asked = ["--sampler", "[1].sampler", "--steps"]
+        self.assertEqual(self.ask(*asked, "0..1"),
+                         lines(0, everything(lambda rank: order, 1), 1))
+        self.assertIn("past the end", self.ask(*asked, "2..2", status=1))
+        self.assertEqual(len(self.ask("--sampler", "[0].sampler", "--steps",
+                                      "0..2")), 3)
         self.write(bytes.fromhex(states[1]["state"]))
         self.assertRegex(self.ask()[0], "frontier 2, 3 done after it; a ledger "
                          "has tickets: ask the state of its sampler")
@@ -954,6 +1039,16 @@ class Command(Asked):
 
     def test_carry(self):
         """Where a sample comes in each epoch; the steps of all count on."""
+        # Of a loader, 2 ranks and then 3, which go on amid a batch of 4.
+        ranks = [Distributed(range(7), 2, rank, tail="carry")
+                 for rank in range(2)]
+        for rank in ranks:
+            list(zip(range(5), rank))
+        self.save({"sampler": ranks[0].state_dict()})
+        said = self.ask("--world-size", 3, "--batch-size", 4, "--steps",
+                        "2..9")
+        self.assertEqual([int(line.split()[1]) for line in said],
+                         [(10 + 12 * i) // 7 for i in range(8)])
         for random in cases(20, "carry"):
             n, size = random.randrange(1, 40), random.randrange(1, 9)
             one = Sampler(n, 0, 1, size, tail="carry", seed=3)

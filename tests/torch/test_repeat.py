@@ -334,8 +334,8 @@ class Lookup(unittest.TestCase):
         """A generation batch is computed once, not for each of its copies."""
         sampler = RepeatSampler(range(60), 8, 20, 3, seed=1)
         want = trl(ours(60, 20, 1, 0), 8, 20, 3)[640:800]
-        with unittest.mock.patch.object(Sampler, "__next__", autospec=True,
-                                        side_effect=Sampler.__next__) as taken:
+        with unittest.mock.patch.object(Sampler, "at", autospec=True,
+                                        side_effect=Sampler.at) as taken:
             self.assertEqual(sampler.at(4), want)
         self.assertEqual(taken.call_count, 1)
 

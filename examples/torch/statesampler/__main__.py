@@ -29,7 +29,8 @@ one after another.
   --batch-size N  the DataLoader's, which the states of
                   StatefulDistributedSampler and RepeatSampler do not hold;
                   else as --world-size
-  --drop-last     the run had drop_last=True, which no state holds
+  --drop-last     the run had drop_last=True, which only a Ledger's state
+                  holds
   --sampler PATH  which sampler of the checkpoint
 
 If ranks or weights changed in an epoch, ask the state from before about the
@@ -57,7 +58,7 @@ class Recorded:
     ledger: the state of the Ledger whose sampler's state this is."""
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
-                 ledger=None):
+                 ledger=None, drop_last=False):
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger
         self.needs = _NEEDS.get(state[:4])
@@ -68,13 +69,15 @@ class Recorded:
         self.of_loader = self.groups or of_loader and (
             state[:4] == b"SSMP" and state[60:64] == b"\1\0\0\0")
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
-        self.unit, self.short, self.drop_last = 1, 0, False
+        self.unit, self.base, self.short = 1, 0, 0
+        self.drop_last = drop_last
 
     def open(self, epoch=None, drop_last=False, world_size=None,
              batch_size=None):
         """Makes the cursor that answers."""
         if self.needs:
             raise ValueError(self.needs)
+        self.drop_last = drop_last = drop_last or self.drop_last
         if self.mixes:
             if batch_size is not None:
                 raise ValueError("--batch-size: a mix keeps those of its "
@@ -96,39 +99,51 @@ class Recorded:
         self.epoch = self.cursor.epoch
         self.world_size = self.cursor._shape.world_size
         if self.of_loader:
-            self.unit, self.drop_last = batch_size or 1, drop_last
+            self.unit = batch_size or 1
             if not self.groups:
                 self._count_from_base(world_size is not None)
 
     def _count_from_base(self, goes_on):
-        """Batches end where the number of ranks changed. That a state is
-        between two batches may show that batch_size is wrong."""
+        """Batches end where the number of ranks changed, or where a run went
+        on from the state with others. That a state is between two batches may
+        show that batch_size is wrong."""
         here = recall_sampler(self.state, None, False)
         if self.epoch != here.epoch and here.num_steps is not None:
             return
         base, = struct.unpack_from("<Q", self.state, 96)
-        if goes_on:     # A run went on from here, with any batch_size.
+        if self.cursor._shape.world_size != here._shape.world_size:
             base = here.step
-        self.short = -base % self.unit
-        if (here.step - base) % self.unit and here.step != here.num_steps:
-            raise ValueError(
-                f"{here.step - base} samples per rank were served, which "
-                f"batches of --batch-size {self.unit} do not give")
+        elif (here.step - base) % self.unit and here.step != here.num_steps:
+            if not goes_on:
+                raise ValueError(
+                    f"{here.step - base} samples per rank were served, which "
+                    f"batches of --batch-size {self.unit} do not give")
+            base = here.step
+        self.base, self.short = base, -base % self.unit
+
+    def first(self, step):
+        """The first of a step's units."""
+        first = self.unit * step - self.short
+        if first < self.base:
+            raise ValueError(f"step {step} was with other ranks or another "
+                             "batch_size: ask a state from before, or without "
+                             "--world-size")
+        return first
 
     def at(self, step, rank):
-        first = max(self.unit * step - self.short, 0)
-        past = self.unit * (step + 1) - self.short
-        batch = self.cursor.batch(first, past, rank)
-        if self.drop_last and len(batch or ()) < past - first:
+        first = self.first(step)
+        batch = self.cursor.batch(first, first + self.unit, rank)
+        if self.of_loader and self.drop_last and (
+                len(batch or ()) < self.unit):
             return None
         return batch
 
     def began(self, step):
         """The epoch in which a step begins: with tail="carry" steps count on
         through all."""
-        if self.mixes:
+        if self.mixes or self.cursor.num_steps is not None:
             return self.epoch
-        return self.cursor.copy_at(max(self.unit * step - self.short, 0)).epoch
+        return self.cursor.copy_at(self.first(step)).epoch
 
     def dataset(self, step):
         """The number of a turn's dataset."""
@@ -139,7 +154,7 @@ class Recorded:
     def locate(self, index):
         place = self.cursor.locate(index)
         step = (place.step + self.short) // self.unit
-        first = max(self.unit * step - self.short, 0)
+        first = self.first(step)
         if self.at(step, place.rank) is None:
             raise ValueError("it is in the last batch, which is dropped")
         return place._replace(step=step, slot=place.slot + place.step - first)
@@ -178,7 +193,9 @@ class Recorded:
             said.append(f"stop {STOPS[one._stop]}")
         if not self.of_loader:
             said.append(f"batch_size {desc.batch_size}")
-        place = f"{one.step} of {one.num_steps}"
+        place = str(one.step)
+        if one.num_steps is not None:
+            place += f" of {one.num_steps}"
         return said + [f"epoch {self.epoch}", f"{place} samples of a rank" if
                        self.of_loader else f"step {place}"]
 
@@ -221,7 +238,8 @@ def _taken(path, rest):
         if raw[:4] == b"SSL1" and order is not None:
             del rest["sampler"]
             yield Recorded(f"{path}.sampler" if path else "sampler", order,
-                           False, fingerprint, raw)
+                           False, fingerprint, raw,
+                           rest.pop("drop_last", None) is True)
         else:
             yield Recorded(path or "state", raw, True, fingerprint)
 
@@ -270,7 +288,7 @@ def choose(found, path):
     several times."""
     if path is not None:
         found = [each for each in found if each.path == path] or found
-    states = {(each.state, each.of_loader) for each in found}
+    states = {(each.state, each.of_loader, each.drop_last) for each in found}
     if len(states) == 1 and path in (None, found[0].path):
         return found[0]
     if not found[0].path:
@@ -378,6 +396,8 @@ def answer(asked):
     """Prints the answers; returns the exit status."""
     found, good = load(asked.file), True
     if asked.steps is None and not asked.where:
+        if asked.sampler is not None:
+            found = [choose(found, asked.sampler)]
         for one in found:
             try:
                 if not one.needs:

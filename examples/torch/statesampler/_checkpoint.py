@@ -1,6 +1,7 @@
 """Reads what torch.save wrote, without torch, which takes a second to import,
 and without running anything that the file names."""
 
+import struct
 import zipfile
 
 try:
@@ -58,12 +59,22 @@ class _Reader(Unpickler):
     def _tensor(self, key, offset, size, stride, *_):
         if key is None or len(size) != 1 or stride != (1,):
             return None
-        with self._archive.open(f"{self._folder}/{key}") as file:
+        info = self._archive.getinfo(f"{self._folder}/{key}")
+        if info.compress_type == zipfile.ZIP_STORED:
+            # Not by seek, which reads all bytes before a view's.
+            file = self._archive.fp
+            file.seek(info.header_offset + 26)
+            file.seek(sum(struct.unpack("<HH", file.read(4))) + offset, 1)
+            return _state(file, size[0])
+        with self._archive.open(info) as file:
             file.seek(offset)
-            begin = file.read(min(size[0], 4))
-            if begin[:2] != b"SS":
-                return None
-            return begin + file.read(size[0] - len(begin))
+            return _state(file, size[0])
+
+
+def _state(file, size):
+    """The bytes from here on, if they begin as a state does."""
+    begin = file.read(min(size, 4))
+    return begin + file.read(size - len(begin)) if begin[:2] == b"SS" else None
 
 
 def read(path):

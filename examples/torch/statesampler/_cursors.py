@@ -8,6 +8,7 @@ import ctypes
 import itertools
 import struct
 
+from ._arguments import whole
 from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
                        SamplerPlace, address, c, check, indices)
 from .samplers import Made, Mix, Sampler, library_state
@@ -146,16 +147,18 @@ class _BatchCursor(_Cursor):
 
 
 class SamplerCursor(_Cursor, Sampler):
-    def read(self, state):
-        """Yields lists of indices, from the same sampler with a larger
-        batch_size. (Lists iterate faster than arrays.)"""
+    def _larger(self, state, rank, steps):
+        """The rest of an epoch after a state, so many steps at once."""
         desc = Desc.from_buffer_copy(self._desc)
-        desc.batch_size = _CHUNK
+        desc.rank, desc.batch_size = rank, steps * desc.batch_size
         reader = object.__new__(Sampler)
         reader.__setstate__(((desc,), state))
-        out, count = indices(_CHUNK), ctypes.c_size_t()
-        while c.next(reader._memory, address(out), count):
-            yield out[:count.value].tolist()
+        return reader
+
+    def read(self, state):
+        """Yields lists of indices. (Lists iterate faster than arrays.)"""
+        return map(memoryview.tolist,
+                   self._larger(state, self._desc.rank, _CHUNK))
 
     @property
     def own_steps(self):
@@ -168,11 +171,17 @@ class SamplerCursor(_Cursor, Sampler):
         return end
 
     def batch(self, first, last, rank):
-        """The indices of these steps."""
-        steps = list(itertools.takewhile(
-            lambda indices: indices is not None,
-            (self.at(step, rank) for step in range(first, last))))
-        return [i for each in steps for i in each] if steps else None
+        """The indices of these steps, as one step of a larger batch_size."""
+        end = self.num_steps
+        if last - first == 1 or end is not None and first >= end:
+            found = self.at(first, rank)
+            return None if found is None else found.tolist()
+        if rank is None:
+            rank = self._desc.rank
+        whole("rank", rank, 0, self._desc.world_size)
+        last = last if end is None else min(last, end)
+        return next(self._larger(self.copy_at(first).save(), rank,
+                                 last - first)).tolist()
 
     def summary(self, state):
         """The epoch of an undamaged state, whether it has begun, and the number

@@ -1,6 +1,5 @@
 """The places of a RepeatSampler, which need no torch."""
 
-import itertools
 import struct
 
 from ._arguments import whole
@@ -38,9 +37,14 @@ class GroupsCursor(_Cursor):
         whole("rank", rank or 0, 0, 1)
         if first >= self.num_steps:
             return None
-        rest = self.read(self.copy_at(first).save())
-        return list(itertools.islice(
-            itertools.chain.from_iterable(rest), last - first))
+        found, number = [], None
+        self._order.begin(self.epoch)
+        for item in range(first, min(last, self.num_steps)):
+            begin = item // (self._pass * self._uses)
+            if begin != number:
+                number, prompts = begin, self._order.at(begin)
+            found.append(prompts[item % self._pass // self._made[2]])
+        return found
 
     def locate(self, index):
         """Of the first copy."""

@@ -23,12 +23,11 @@ class Steps:
         """The indices of any batch of this epoch, of this rank or another, as
         a list; None past the end. Batches count as start_iter does, and a last
         one that is not full is one of them. Earlier ones that set_start_iter
-        refuses raise ValueError."""
+        refuses, or that were of another batch_size, raise ValueError."""
         step = whole("step", step, 0, 2**62)
         self._settle()
-        unit, short = self._batches()
-        first = max(unit * step - short, 0)
-        return self._cursor.batch(first, unit * (step + 1) - short, rank)
+        first, unit = self._place(step)
+        return self._cursor.batch(first, first + unit, rank)
 
     @locked
     def locate(self, index):
@@ -38,8 +37,18 @@ class Steps:
         self._settle()
         place, (unit, short) = self._cursor.locate(index), self._batches()
         step = (place.step + short) // unit
-        first = max(unit * step - short, 0)
+        first, _ = self._place(step)
         return place._replace(step=step, slot=place.step - first + place.slot)
+
+    def _place(self, step):
+        """The first unit of a batch that was or will be served, and how many
+        it has."""
+        unit, short = self._batches()
+        first = unit * step - short
+        if short and first < self._loaded[1]:
+            raise ValueError(f"batch {step} was before the loaded state, with "
+                             "another batch_size: load an earlier state")
+        return first, unit
 
     def _units_per_batch(self):
         """Those of a batch sampler are batches."""
