@@ -19,7 +19,8 @@ typedef struct recorder {
 } recorder;
 
 /* Goes to the first step that begins in an epoch, as the steps of CARRY are
-   counted through all epochs. */
+   counted through all epochs. One that is too far off is another where numbers
+   wrap, or a step that seek refuses. */
 static inline int recorder_carry(statesampler *s, const statesampler_desc *desc,
                                  uint64_t epoch)
 {
@@ -28,8 +29,6 @@ static inline int recorder_carry(statesampler *s, const statesampler_desc *desc,
     int back = epoch < desc->epoch, code;
 
     by = back ? desc->epoch - epoch : epoch - desc->epoch;
-    if (by >= STATESAMPLER_MAX_SAMPLES / desc->num_samples)
-        return STATESAMPLER_ERANGE;
     by = by * desc->num_samples + (back ? at : global - 1 - at);
     code = statesampler_seek(s, back ? step - by / global : step + by / global);
     return code == STATESAMPLER_OK && statesampler_epoch(s) != epoch
