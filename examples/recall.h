@@ -1,10 +1,11 @@
 /* recall.h - from the state of a mix: any turn of any of its epochs, past too.
 
    statesampler_mix_load makes the present turn the base, before which mix_at
-   does not answer. This begins a mix like that of the state, goes to the
-   state's turn and compares the states. They are the same, and turns before
-   are answered too, unless ranks, batch size or weights changed in the present
-   epochs of the datasets, or a mix with CARRY was loaded.
+   does not answer. This begins a mix like that of the state and goes to the
+   state's turn. If it has the same state there, turns before are answered too.
+   It has another if ranks, batch size or weights changed in the present epochs
+   of the datasets, or if a mix with CARRY was loaded. (With ALL it may have the
+   same after a change; turns before are then answered as if there was none.)
 
    Include it after statesampler.h. `sources` is an array of
    recall_sources(state, size), `scratch` has size bytes. */
@@ -120,8 +121,7 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
    ask it by mix_at, for other ranks after mix_reshape. In the state's epoch it
    is at the state's turn. Others, and with RESTART and NEVER epochs of datasets
    that have ended, are what the state's ranks and weights serve in them.
-   drop_last: the run's, as a state does not hold it. ERANGE: NEVER has no other
-   epoch. ECORRUPT, EVERSION, EINVAL: as mix_load. */
+   drop_last is the run's. Errors: mix_load's; ERANGE: NEVER has one epoch. */
 static inline int recall_mix(statesampler_mix *mix,
                              statesampler_source *sources, const void *from,
                              size_t size, unsigned char *scratch,
