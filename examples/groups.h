@@ -93,8 +93,8 @@ static inline void groups_fill_copies(const groups *g,
         some = some < count ? some : count;
         k = (first + some - 1) / copies;
         place += use / g->reuse * g->batch;
-        found = (k | 15) + 1; /* Whole vectors take less time than parts. */
-        if (found > count || found > g->prompts - place)
+        found = (k | 15) + 1; /* Whole vectors take less time than 3 to 15. */
+        if (k < 2 || found > count || found > g->prompts - place)
             found = k + 1;
         statesampler_perm_fill(order, place, 1, out, (size_t)found);
         if (copies > 1)

@@ -324,10 +324,17 @@ class InTorch(unittest.TestCase):
                 self.assertEqual(new.locate(whole[20]).step, first - 1)
                 continue
             for step in range(first):
-                with self.assertRaisesRegex(ValueError, "another batch_size"):
+                with self.assertRaisesRegex(ValueError, "amid a batch"):
                     new.at(step)
-            with self.assertRaisesRegex(ValueError, "another batch_size"):
+            with self.assertRaisesRegex(ValueError, "amid a batch"):
                 new.locate(whole[20])
+            for back in range(first - 1, -1, -1):   # They are served again.
+                new.set_start_iter(back)
+                start = max(21 - size * (first - back), 0)
+                for step in range(back, first + 2):
+                    self.assertEqual(new.at(step), whole[start:start + size])
+                    self.assertEqual(new.locate(whole[start]).step, step)
+                    start += size
 
     def test_datasets_in_turn(self):
         for random in cases(25, "turns"):
@@ -675,9 +682,9 @@ class Command(Asked):
             self.ask(*asked, 4, "--world-size", 4, "--steps", "4..6", "--all"),
             lines(0, [[one[k:k + 4] for one in each] for k in (15, 19, 23)],
                   4, 4))
-        self.assertIn("was with other ranks or another batch_size", self.ask(
+        self.assertIn("was before a change of ranks or batch_size", self.ask(
             *asked, 4, "--world-size", 4, "--steps", "3..3", status=1))
-        self.assertIn("was with other ranks or another batch_size", "".join(
+        self.assertIn("was before a change of ranks or batch_size", "".join(
             self.ask(*asked, 4, "--world-size", 4, "--where", each[0][14],
                      status=1)))
         # The same run, though its ranks are said.
@@ -710,7 +717,7 @@ class Command(Asked):
                 self.ask("--batch-size", 4, "--steps", "4..7", "--all",
                          *asked),
                 lines(0, list(zip(*(each[:4] for each in steps))), 3, 4))
-        self.assertIn("was with other ranks", self.ask(
+        self.assertIn("was before a change of ranks", self.ask(
             "--batch-size", 4, "--steps", "3..4", status=1))
 
     def test_ranks_that_drop_their_last_batch(self):

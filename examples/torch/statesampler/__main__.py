@@ -125,9 +125,9 @@ class Recorded:
         """The first of a step's units."""
         first = self.unit * step - self.short
         if first < self.base:
-            raise ValueError(f"step {step} was with other ranks or another "
-                             "batch_size: ask a state from before, or without "
-                             "--world-size")
+            raise ValueError(f"step {step} was before a change of ranks or "
+                             "batch_size: ask a state from before it, or "
+                             "without --world-size")
         return first
 
     def at(self, step, rank):

@@ -23,7 +23,8 @@ class Steps:
         """The indices of any batch of this epoch, of this rank or another, as
         a list; None past the end. Batches count as start_iter does, and a last
         one that is not full is one of them. Earlier ones that set_start_iter
-        refuses, or that were of another batch_size, raise ValueError."""
+        refuses raise ValueError, and so do those before a loaded state that is
+        amid a batch of this batch_size."""
         step = whole("step", step, 0, 2**62)
         self._settle()
         first, unit = self._place(step)
@@ -41,13 +42,13 @@ class Steps:
         return place._replace(step=step, slot=place.step - first + place.slot)
 
     def _place(self, step):
-        """The first unit of a batch that was or will be served, and how many
-        it has."""
+        """The first unit of a batch, and how many it has."""
         unit, short = self._batches()
         first = unit * step - short
         if short and first < self._loaded[1]:
-            raise ValueError(f"batch {step} was before the loaded state, with "
-                             "another batch_size: load an earlier state")
+            raise ValueError(f"batch {step} is before the loaded state, which "
+                             "is amid a batch of this batch_size: load an "
+                             "earlier state")
         return first, unit
 
     def _units_per_batch(self):
@@ -98,3 +99,4 @@ class Steps:
         cursor = self._after(start_iter, "start_iter")
         self._give_up()
         self._cursor = cursor
+        self._loaded = self._loaded[0], min(self._loaded[1], cursor.step)
