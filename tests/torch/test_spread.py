@@ -74,7 +74,7 @@ class Order(Steps):
             groups = any_groups(chance, n)
             largest = max(collections.Counter(groups).values())
             apart = chance.randint(1, chance.choice([n + 3, n // largest + 1]))
-            seed = chance.randrange(2**64)
+            seed = chance.randrange(-2**63, 2**64)
             tail = chance.choice(["pad", "uneven"])
 
             def make(step):
@@ -396,7 +396,7 @@ class Beside(Steps):
 # --- States and arguments ----------------------------------------------------
 
 
-class Errors(unittest.TestCase):
+class Errors(Steps):
     def test_arguments(self):
         for arguments, options, message in (
                 (([], 2), {}, "groups should not be empty"),
@@ -411,6 +411,7 @@ class Errors(unittest.TestCase):
                 ((range(9), 2), {"tail": "carry"}, "tail='carry' is not for"),
                 ((range(9), 2), {"tail": "x"}, "tail should be"),
                 ((range(9), 2), {"seed": "x"}, "seed should be"),
+                ((range(9), 2), {"read_ahead": -1}, "read_ahead should be"),
                 ((9 * [4], 2), {}, "largest group has 9 of 9 samples, and "
                  "whole steps of 2 have room for 4: 5 samples must repeat"),
                 ((3 * [4] + [*range(7)], 4), {}, "room for 2: 2 samples must"),
@@ -457,6 +458,23 @@ class Errors(unittest.TestCase):
         self.assertEqual(other.start_iter, 0)
         other.load_state_dict(sampler.state_dict(batches=4))
         self.assertEqual(other.remaining, 3)
+        # An order of single samples may be in pairs from an even place on.
+        groups, refused = 4 * [0, 1], 0
+        for seed in range(20):
+            alone, pairs = (SpreadBatchSampler(groups, size, 0, 1, seed=seed)
+                            for size in (1, 2))
+            alone.begin(1)
+            state = alone.state_dict(batches=2)
+            whole = self.served([alone], groups)
+            try:
+                pairs.load_state_dict(state)
+            except ValueError:
+                refused += 1
+                continue
+            self.assertEqual(self.served([pairs], groups), whole[2:])
+            self.assertEqual(sorted(self.served([pairs], groups)),
+                             list(range(8)))
+        self.assertIn(refused, range(1, 20))
 
     def test_larger_steps(self):
         """A resume may have larger steps if the order allows them."""
@@ -482,6 +500,21 @@ class Errors(unittest.TestCase):
                 for i in turn]
         self.assertEqual([i for batch in alone for i in batch][:400],
                          want[:400])
+        # Another order, though it may begin at the same place.
+        for seed in range(20):
+            before, after = (SpreadBatchSampler(
+                [0, 0, 1, 1, 2, 2, 3], size, 0, 1, seed=seed)
+                for size in (2, 3))
+            with self.assertRaisesRegex(ValueError, "2 apart, .* apart=3: "):
+                after.load_state_dict(before.state_dict(batches=1))
+        # Samples that are like no other allow any steps.
+        before = SpreadBatchSampler(range(10), 2, 0, 1)
+        state = before.state_dict(batches=2)
+        whole = [i for batch in before for i in batch]
+        for size in 8, 10:
+            after = SpreadBatchSampler(range(10), size, 0, 1)
+            after.load_state_dict(state)
+            self.assertEqual(list(after), [whole[4:]])
 
     def test_states(self):
         good = make(0, 1).state_dict()
@@ -502,10 +535,11 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, message):
                 another.load_state_dict(good)
             self.assertEqual(raw(another.state_dict()), before)
-        changed = SpreadBatchSampler(other, 2, 0, 1, seed=11, tail="uneven",
-                                     changed="next_epoch")
-        changed.load_state_dict(make(0, 1).state_dict(batches=3))
-        self.assertEqual((changed.epoch, changed.start_iter), (1, 0))
+        for batches, epoch in (0, 0), (1, 1):
+            changed = SpreadBatchSampler(other, 2, 0, 1, seed=11,
+                                         tail="uneven", changed="next_epoch")
+            changed.load_state_dict(make(0, 1).state_dict(batches=batches))
+            self.assertEqual((changed.epoch, changed.start_iter), (epoch, 0))
         sampler, state = make(0, 1), good["state"]
         with self.assertRaisesRegex(ValueError, "statesampler: |not Spread"):
             sampler.load_state_dict(RepeatSampler(range(60), 2).state_dict())

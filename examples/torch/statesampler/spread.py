@@ -109,8 +109,7 @@ class _SpreadCursor(_BatchCursor):
         return self._positions.sample_seed(epoch, index)
 
     def _spread(self):
-        return self._groups.spread(self._made[4] % 2**64, self.epoch,
-                                   self._apart)
+        return self._groups.spread(self._made[4], self.epoch, self._apart)
 
     def _turns(self, most):
         out, counts = indices(most * self._most), indices(most)
@@ -141,21 +140,22 @@ class _SpreadCursor(_BatchCursor):
     def load(self, state):
         """The order is that of the run that saved it, if it keeps groups as
         far apart as is needed here."""
-        desc, place, theirs = self._parts(state)
+        desc, place, kept = self._parts(state)
         apart = self._made[-1]
-        if apart > theirs:
+        # Samples that are like no other are far enough apart in any order.
+        if apart > kept and max(self._groups.sizes) > 1:
             ours, before = (self._groups.spread(desc.seed, desc.epoch, each)
-                            for each in (apart, theirs))
+                            for each in (apart, kept))
             if (ours.turns, ours.first) != (before.turns, before.first):
                 reach = (before.turns - 1) * before.length + 1
                 raise ValueError(
                     f"the state's order keeps a group's samples {reach} "
                     f"apart, which is not enough for apart={apart}: use fewer "
                     "ranks or smaller batches, or begin with a larger apart")
-        apart = max(apart, theirs)
-        self._check_tight(apart, place.position)
+            kept = apart
+        self._check_tight(kept, place.position)
         self._positions.load(state[4:4 + STATE_BYTES])
-        self._apart = apart
+        self._apart = kept
 
     @classmethod
     def _parts(cls, state):
