@@ -19,6 +19,7 @@ import unittest.mock
 
 from common import EXAMPLES, ROOT, cases, main
 from statesampler import Ledger, Mix, Sampler
+from statesampler.ledger import _encode
 
 # Who waits and is not woken does not go on by itself within a test.
 unittest.mock.patch("statesampler.ledger._PATIENCE", 600).start()
@@ -239,9 +240,10 @@ class Sources(unittest.TestCase):
 
     def test_lengths(self):
         for shuffle in True, False:
-            wanted = Sampler(70, 0, 1, seed=9, shuffle=shuffle)
+            options = {"seed": 9, "stream": 2, "shuffle": shuffle}
+            wanted = Sampler(70, 0, 1, **options)
             self.assertEqual(
-                self.served(70, seed=9, shuffle=shuffle, epochs=3),
+                self.served(70, **options, epochs=3),
                 [batch[0] for _ in range(3) for batch in wanted])
         self.assertEqual(list(Ledger(5, 64, epochs=0)), [])
         for source in 0, Sampler(0, 0, 1), Mix([0, 0], 0, 1):
@@ -275,9 +277,14 @@ class Sources(unittest.TestCase):
 
     def test_without_end(self):
         for options in {}, {"epochs": None}:
-            for endless in (Sampler(10, 0, 1, 3, tail="carry"),
-                            Mix([5, 6], 0, 1, 3, stop="never")):
+            for endless, later in (
+                    [Sampler(10, 0, 1, 3, tail="carry", epoch=epoch)
+                     for epoch in (0, 5)],
+                    [Mix([5, 6], 0, 1, 3, stop="never", epoch=epoch)
+                     for epoch in (0, 5)]):
                 ledger = Ledger(endless, 64, **options)
+                with self.assertRaisesRegex(ValueError, "another first"):
+                    ledger.load_state_dict(Ledger(later, 64).state_dict())
                 got = [next(ledger) for _ in range(64)]
                 self.assertEqual(
                     got, [(i, next(endless).tolist()) for i in range(64)])
@@ -462,6 +469,12 @@ class Errors(unittest.TestCase):
                 {**good, "drop_last": "no"}:
             self.refuses(ValueError, "not a state_dict of Ledger",
                          ledger.load_state_dict, bad)
+        # The frontier is never done.
+        for state, message in ((_encode(128, 5, {5}), "is damaged"),
+                               (_encode(512, 0, {200}), "at least 256$")):
+            more = Ledger(201, 64)
+            self.refuses(ValueError, message, more.load_state_dict,
+                         {**more.state_dict(), "state": state.hex()})
         for another, message in (
                 (Ledger(90, 128, seed=4), "another seed"),
                 (Ledger(91, 128, seed=3), "another num_samples"),

@@ -107,8 +107,8 @@ class Packs(unittest.TestCase):
     def test_lengths_that_change(self):
         """They must not; but what they become ends no process."""
         for wrong in 0, 11, 65535:
-            for use in (list, lambda packs: packs.remaining,
-                        lambda packs: packs.at(0)):
+            for use in (lambda packs: packs.remaining,
+                        lambda packs: packs.at(0), list):
                 lengths = array.array("H", [5, 1, 9] * 100)
                 packs = PackedBatchSampler(lengths, 10, 0, 1, plan_size=50)
                 lengths[:] = array.array("H", [wrong] * 300)
@@ -549,6 +549,8 @@ class Lookups(unittest.TestCase):
             loops = [list(case.make(rank, ranks)) for rank in range(ranks)]
             sampler = case.make(mine, ranks)
             count = len(loops[0])
+            order = flat(Sampler(len(case.lengths), 0, 1, case.plan,
+                                 **case.options))
             self.assertEqual(sampler.remaining, count)
             for step in range(0, count, 1 + count // 9):
                 for rank in range(ranks):
@@ -560,7 +562,8 @@ class Lookups(unittest.TestCase):
                                1 + len(case.lengths) // 9):
                 place = sampler.locate(index)
                 pack = loops[place.rank][place.step]
-                self.assertEqual(pack[place.slot], index)
+                self.assertEqual((pack[place.slot], order[place.position]),
+                                 (index, index))
             with self.assertRaises(ValueError):
                 sampler.locate(len(case.lengths))
             self.assertEqual(list(sampler), loops[mine])
@@ -569,11 +572,14 @@ class Lookups(unittest.TestCase):
         """Of an epoch whose first packs were in the last step of the one
         before."""
         case = Case(next(cases(1, "packs of the past")))
-        sampler, again = case.make(1, 4), case.make(1, 4)
+        alone, sampler, again = case.make(), case.make(1, 4), case.make(1, 4)
+        for each in alone, sampler:
+            each.begin(2**64 - 1)
+        self.assertNotEqual(alone.remaining % 4, 0)
         list(sampler)
         again.load_state_dict(sampler.state_dict())
+        self.assertEqual(again.epoch, 0)
         loop = list(sampler)
-        self.assertNotEqual(len(case.sequence(1)[0]) % 4, 0)
         for step, pack in enumerate(loop):
             self.assertEqual(again.at(step), pack)
             self.assertEqual(again.locate(pack[0])[:3], (step, 1, 0))
@@ -596,6 +602,7 @@ class Lookups(unittest.TestCase):
         late = case.make(0, 3)
         late.load_state_dict(case.make(0, 2).state_dict(batches=4))
         self.assertEqual(late.start_iter, 4)
+        self.assertEqual(late.locate(late.at(4)[0])[:3], (4, 0, 0))
         with self.assertRaisesRegex(ValueError, "step 3 is before step 4"):
             late.set_start_iter(3)
         for ask in lambda: late.at(3), lambda: late.locate(whole[0][0]):
@@ -650,6 +657,15 @@ class Lookups(unittest.TestCase):
         wanted = flat(case.sequence(3))
         self.assertEqual(list(itertools.islice(sampler, len(wanted))), wanted)
         self.assertIsNone(sampler.remaining)
+        # Loaded in an epoch's last plan, and gone on into the one after it.
+        before, after = (PackedBatchSampler(9 * [1], 2, 0, 1, plan_size=4,
+                                            endless=True) for _ in range(2))
+        before.begin(2**64 - 1)
+        after.load_state_dict(before.state_dict(batches=4))
+        for step, pack in enumerate(itertools.islice(after, 8), 4):
+            self.assertEqual(after.at(step), pack)
+            if step in (5, 8):      # Epochs have five packs.
+                self.assertEqual(after.locate(pack[0])[:3], (step, 0, 0))
 
 
 class Large(unittest.TestCase):
@@ -677,6 +693,9 @@ class Errors(unittest.TestCase):
                  "max_tokens=100\\]: cut"),
                 (([5, 0, 101], 100), r"lengths\[1\] is 0, "),
                 ((torch.tensor([3, -1]), 100), r"lengths\[1\] should be"),
+                ((array.array("h", [-1]), 2**16), r"lengths\[0\] should be"),
+                ((memoryview(b"abcd").cast("H", [1, 2]), 2**16),
+                 r"lengths\[0\] should be"),
                 (([3, 2**32], 100), r"lengths\[1\] should be"),
                 (([3, 2.5], 100), r"lengths\[1\] should be"),
                 (([3, "x"], 100), r"lengths\[1\] should be"),
@@ -695,7 +714,8 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, message):
                 PackedBatchSampler(*arguments)
         for name, value in (("plan_size", 0), ("plan_size", "5"),
-                            ("chunk_size", 3), ("stream", -1)):
+                            ("plan_size", 2**31), ("chunk_size", 3),
+                            ("stream", -1), ("read_ahead", -1)):
             with self.assertRaisesRegex(ValueError, name):
                 PackedBatchSampler([1], 5, 0, 1, **{name: value})
         for wrong in dict(endless="no"), dict(shuffle="no"), dict(other=1):
@@ -735,17 +755,20 @@ class Errors(unittest.TestCase):
         for another, message in (
                 (make(other), "lengths whose digest is [0-9a-f]{16}, this"),
                 (make(lengths[:-1]), r"len\(dataset\) 500, this sampler 499"),
-                (make(budget=21), "max_tokens 20, this sampler 21$"),
-                (make(plan_size=71), "plan_size 70, this sampler 71$"),
+                (make(budget=21), "^the state has max_tokens 20, this sampler "
+                 "21$"),
+                (make(plan_size=71), "^the state has plan_size 70, this "
+                 "sampler 71$"),
                 (make(seed=1), "seed 0, this sampler 1$"),
                 (make(shuffle=False), "order shuffle, this")):
             before = raw(another.state_dict())
             with self.assertRaisesRegex(ValueError, message):
                 another.load_state_dict(good)
             self.assertEqual(raw(another.state_dict()), before)
-        another = make(other, changed="next_epoch")
-        another.load_state_dict(good)
-        self.assertEqual((another.epoch, another.start_iter), (1, 0))
+        for batches, epoch in (0, 0), (1, 1), (30, 1):
+            another = make(other, changed="next_epoch")
+            another.load_state_dict(make().state_dict(batches=batches))
+            self.assertEqual((another.epoch, another.start_iter), (epoch, 0))
         with self.assertRaisesRegex(ValueError, "not PackedBatchSampler"):
             sampler.load_state_dict(StatefulDistributedSampler(
                 range(60), 1, 0).state_dict())

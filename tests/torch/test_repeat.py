@@ -46,7 +46,8 @@ class Rule(unittest.TestCase):
     def test_any_numbers(self):
         for chance in cases(60, "repeat"):
             n, copies, uses = (chance.randint(1, most) for most in (40, 6, 5))
-            batch, seed = chance.randint(1, n), chance.randrange(2**64)
+            batch, seed = (chance.randint(1, n),
+                           chance.randrange(-2**63, 2**64))
             sampler = RepeatSampler(range(n), copies, batch, uses, seed=seed)
             generator = torch.Generator().manual_seed(seed % 2**63)
             for epoch in range(3):
@@ -354,6 +355,8 @@ class Errors(unittest.TestCase):
                 ((range(10), 2**40, 3, 2**40), "an epoch's length should be")):
             with self.assertRaisesRegex(ValueError, message):
                 RepeatSampler(*arguments)
+        with self.assertRaisesRegex(ValueError, "read_ahead should be"):
+            RepeatSampler(range(10), 2, read_ahead=-1)
         for wrong in (iter([1]), 2), (None, 2), (range(9), 2, 3, 1, "no"):
             with self.assertRaises(TypeError):
                 RepeatSampler(*wrong)
@@ -382,6 +385,11 @@ class Errors(unittest.TestCase):
                  "state_dict of RepeatSampler, not Stateful")):
             with self.assertRaisesRegex(ValueError, message):
                 another.load_state_dict(good)
+        for batches, epoch in (0, 0), (1, 1):
+            changed = RepeatSampler(range(61), 2, 6, 2, seed=11,
+                                    changed="next_epoch")
+            changed.load_state_dict(make().state_dict(batches=batches))
+            self.assertEqual((changed.epoch, changed.start_iter), (epoch, 0))
         sampler, state = make(), good["state"]
         with self.assertRaisesRegex(ValueError, "not RepeatSampler"):
             sampler.load_state_dict(StatefulDistributedSampler(

@@ -164,7 +164,7 @@ class _PackCursor(_Cursor):
         self._base = self.step, self._spot = step, spot
 
     def begin(self, epoch):
-        self._settle(0, _Spot(whole("epoch", epoch, 0, 2**64), 0, 0, 0))
+        self._settle(0, _Spot(epoch, 0, 0, 0))
 
     def turn_over(self):
         """The last step has taken the next epoch's first packs, if it was not
@@ -196,7 +196,6 @@ class _PackCursor(_Cursor):
         return spot.before + spot.number + (step - base) * self._ranks
 
     def seek(self, step):
-        step = whole("step", step, 0, 2**62)
         base, spot = self._base
         if step < base:
             raise ValueError(f"step {step} is before step {base}, where the "
@@ -204,11 +203,7 @@ class _PackCursor(_Cursor):
         packs = self._served(step)
         if packs >= self._served(self.step):
             spot = self._spot
-        spot = self._walk(spot, packs)
-        if spot.plan == self._plans.count and spot.number >= self._ranks and (
-                step > base):
-            raise ValueError(f"step {step} is past the end of the epoch")
-        self.step, self._spot = step, spot
+        self.step, self._spot = step, self._walk(spot, packs)
 
     def _total(self):
         """How many packs are served from step 0 to the end of the epoch."""
