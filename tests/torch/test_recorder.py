@@ -27,6 +27,7 @@ from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
                           SpreadBatchSampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
+from statesampler._cursors import SamplerCursor
 from statesampler._library import c
 
 
@@ -328,6 +329,14 @@ class InTorch(unittest.TestCase):
                     new.at(step)
             with self.assertRaisesRegex(ValueError, "amid a batch"):
                 new.locate(whole[20])
+            # A second resume knows them from a change of ranks on.
+            others = [Distributed(range(100), 3, 0, seed=2, batch_size=size)
+                      for _ in range(2)]
+            others[0].load_state_dict(old.state_dict())
+            served = next(iter(DataLoader(range(100), size,
+                                          sampler=others[0])))
+            others[1].load_state_dict(others[0].state_dict())
+            self.assertEqual(others[1].at(others[1].start_iter - 1), served)
             for back in range(first - 1, -1, -1):   # They are served again.
                 new.set_start_iter(back)
                 start = max(21 - size * (first - back), 0)
@@ -687,6 +696,14 @@ class Command(Asked):
         self.assertIn("was before a change of ranks or batch_size", "".join(
             self.ask(*asked, 4, "--world-size", 4, "--where", each[0][14],
                      status=1)))
+        # A batch larger than the epoch needs no more memory than it.
+        with unittest.mock.patch.object(
+                SamplerCursor, "_larger", autospec=True,
+                side_effect=SamplerCursor._larger) as larger:
+            said, = self.ask(*asked, 2**32 - 1, "--epoch", 1, "--steps",
+                             "0..0")
+        self.assertEqual(len(said.split()), 6 + 25)
+        self.assertLessEqual(larger.call_args.args[-1], 25)
         # The same run, though its ranks are said.
         self.assertEqual(
             self.ask(*asked, 3, "--world-size", 4, "--steps", "0..4", "--all"),
@@ -807,7 +824,8 @@ class Command(Asked):
         model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU())
         twice = torch.tensor(state * 2, dtype=torch.uint8)
         whole = torch.tensor([83, 83, 9, *state, 7], dtype=torch.uint8)
-        itself = {"large": torch.zeros(2**20, dtype=torch.uint8)}
+        large = torch.zeros(2**21, dtype=torch.uint8)
+        itself = {"large": large, "view": large[2**20:]}
         itself.update({"itself": itself, "list": []})
         itself["list"].append(itself["list"])
         self.save({
@@ -1046,6 +1064,8 @@ class Command(Asked):
 
     def test_carry(self):
         """Where a sample comes in each epoch; the steps of all count on."""
+        self.write(Sampler(7, 0, 1, tail="carry").save())
+        self.assertTrue(self.ask()[0].endswith(", epoch 0, step 0"))
         # Of a loader, 2 ranks and then 3, which go on amid a batch of 4.
         ranks = [Distributed(range(7), 2, rank, tail="carry")
                  for rank in range(2)]

@@ -33,8 +33,8 @@ one after another.
                   holds
   --sampler PATH  which sampler of the checkpoint
 
-If ranks or weights changed in an epoch, ask the state from before about the
-steps before. The exit status is 1 if a sample is not served."""
+If ranks, batch_size or weights changed in an epoch, ask the state from before
+about the steps before. The exit status is 1 if a sample is not served."""
 
 
 # States from which no step follows.
@@ -110,7 +110,7 @@ class Recorded:
         here = recall_sampler(self.state, None, False)
         if self.epoch != here.epoch and here.num_steps is not None:
             return
-        base, = struct.unpack_from("<Q", self.state, 96)
+        base = here.base
         if self.cursor._shape.world_size != here._shape.world_size:
             base = here.step
         elif (here.step - base) % self.unit and here.step != here.num_steps:
@@ -125,16 +125,15 @@ class Recorded:
         """The first of a step's units."""
         first = self.unit * step - self.short
         if first < self.base:
-            raise ValueError(f"step {step} was before a change of ranks or "
-                             "batch_size: ask a state from before it, or "
-                             "without --world-size")
+            raise ValueError("this was before a change of ranks or batch_size:"
+                             " ask a state from before it, or without "
+                             "--world-size")
         return first
 
     def at(self, step, rank):
         first = self.first(step)
         batch = self.cursor.batch(first, first + self.unit, rank)
-        if self.of_loader and self.drop_last and (
-                len(batch or ()) < self.unit):
+        if self.drop_last and len(batch or ()) < self.unit:
             return None
         return batch
 

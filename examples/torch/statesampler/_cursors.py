@@ -155,6 +155,11 @@ class SamplerCursor(_Cursor, Sampler):
         reader.__setstate__(((desc,), state))
         return reader
 
+    @property
+    def base(self):
+        """The step at which ranks or batch_size last changed in the epoch."""
+        return struct.unpack_from("<Q", self.save(), 96)[0]
+
     def read(self, state):
         """Yields lists of indices. (Lists iterate faster than arrays.)"""
         return map(memoryview.tolist,

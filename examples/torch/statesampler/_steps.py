@@ -22,9 +22,9 @@ class Steps:
     def at(self, step, rank=None):
         """The indices of any batch of this epoch, of this rank or another, as
         a list; None past the end. Batches count as start_iter does, and a last
-        one that is not full is one of them. Earlier ones that set_start_iter
-        refuses raise ValueError, and so do those before a loaded state that is
-        amid a batch of this batch_size."""
+        one that is not full is one of them. Those before a loaded state are
+        taken to have this batch_size; they raise ValueError if that cannot be,
+        or if set_start_iter refuses them."""
         step = whole("step", step, 0, 2**62)
         self._settle()
         first, unit = self._place(step)
@@ -44,11 +44,11 @@ class Steps:
     def _place(self, step):
         """The first unit of a batch, and how many it has."""
         unit, short = self._batches()
-        first = unit * step - short
-        if short and first < self._loaded[1]:
-            raise ValueError(f"batch {step} is before the loaded state, which "
-                             "is amid a batch of this batch_size: load an "
-                             "earlier state")
+        first, loaded = unit * step - short, self._loaded[1]
+        if short and first < loaded and (loaded - self._cursor.base) % unit:
+            raise ValueError("this was before the loaded state, which is amid "
+                             "a batch of this batch_size: load an earlier "
+                             "state")
         return first, unit
 
     def _units_per_batch(self):
