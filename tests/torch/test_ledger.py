@@ -471,6 +471,7 @@ class Errors(unittest.TestCase):
                          ledger.load_state_dict, bad)
         # The frontier is never done.
         for state, message in ((_encode(128, 5, {5}), "is damaged"),
+                               (_encode(512, 0, {64}), "at least 128$"),
                                (_encode(512, 0, {200}), "at least 256$")):
             more = Ledger(201, 64)
             self.refuses(ValueError, message, more.load_state_dict,
