@@ -51,7 +51,7 @@ uint64_t *array_of(size_t count)
 
 static void run_once(contender *c, int check)
 {
-    volatile char lower[moved + 1]; /* moves the frames of what is timed */
+    volatile uint64_t lower[moved + 1]; /* moves the frames of what is timed */
     double from, took;
     lower[0] = 0;
     (void)lower;
