@@ -606,8 +606,8 @@ class Lookups(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "step 3 is before step 4"):
             late.set_start_iter(3)
         for ask in lambda: late.at(3), lambda: late.locate(whole[0][0]):
-            with self.assertRaisesRegex(ValueError, "before step 4, where the "
-                                        "state was loaded: load an earlier"):
+            with self.assertRaisesRegex(ValueError, "before step 4, from which "
+                                        "this sampler goes on: load an earl"):
                 ask()
         with self.assertRaisesRegex(ValueError, "should be at most"):
             late.set_start_iter(999)

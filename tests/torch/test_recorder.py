@@ -325,18 +325,10 @@ class InTorch(unittest.TestCase):
                 self.assertEqual(new.locate(whole[20]).step, first - 1)
                 continue
             for step in range(first):
-                with self.assertRaisesRegex(ValueError, "amid a batch"):
+                with self.assertRaisesRegex(ValueError, "before ranks or batch"):
                     new.at(step)
-            with self.assertRaisesRegex(ValueError, "amid a batch"):
+            with self.assertRaisesRegex(ValueError, "before ranks or batch"):
                 new.locate(whole[20])
-            # A second resume knows them from a change of ranks on.
-            others = [Distributed(range(100), 3, 0, seed=2, batch_size=size)
-                      for _ in range(2)]
-            others[0].load_state_dict(old.state_dict())
-            served = next(iter(DataLoader(range(100), size,
-                                          sampler=others[0])))
-            others[1].load_state_dict(others[0].state_dict())
-            self.assertEqual(others[1].at(others[1].start_iter - 1), served)
             for back in range(first - 1, -1, -1):   # They are served again.
                 new.set_start_iter(back)
                 start = max(21 - size * (first - back), 0)
@@ -344,6 +336,45 @@ class InTorch(unittest.TestCase):
                     self.assertEqual(new.at(step), whole[start:start + size])
                     self.assertEqual(new.locate(whole[start]).step, step)
                     start += size
+
+    def test_after_another_number_of_ranks(self):
+        """Batches are known from there on, if the loaded place may be the end
+        of one."""
+        def load(world, size, state):
+            new = Distributed(range(100), world, 0, seed=3, batch_size=size)
+            new.load_state_dict(state)
+            return new
+        for random in cases(40, "ranks that changed"):
+            before = random.randrange(1, 6)
+            world = before % 5 + 1
+            size, other = random.randrange(1, 6), random.randrange(1, 6)
+            old = Distributed(range(100), before, 0, seed=3)
+            list(zip(range(random.randrange(1, 9)), old))
+            one = load(world, size, old.state_dict())
+            loop = iter(DataLoader(range(100), size, sampler=one))
+            served = [next(loop) for _ in range(random.randrange(1, 3))]
+            flat, state = sum(served, []), one.state_dict()
+            again = load(world, size, state)
+            begin = again.start_iter - len(served)
+            self.assertEqual([again.at(begin + i)
+                              for i in range(len(served))], served)
+            self.assertEqual(again.locate(flat[0])[:3], (begin, 0, 0))
+            if begin:
+                with self.assertRaisesRegex(ValueError, "before ranks or"):
+                    again.at(begin - 1)
+            new = load(world, other, state)
+            first = new.start_iter
+            wanted = next(iter(DataLoader(range(100), other, sampler=new)))
+            new = load(world, other, state)
+            self.assertEqual(new.at(first), wanted)
+            whole = [flat[i:i + other] for i in range(0, len(flat), other)]
+            if len(whole[-1]) == other:
+                self.assertEqual([new.at(first - len(whole) + i)
+                                  for i in range(len(whole))], whole)
+                continue
+            for ask, what in (new.at, first - 1), (new.locate, flat[-1]):
+                with self.assertRaisesRegex(ValueError, "before ranks or"):
+                    ask(what)
 
     def test_datasets_in_turn(self):
         for random in cases(25, "turns"):

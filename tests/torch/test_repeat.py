@@ -341,6 +341,22 @@ class Lookup(unittest.TestCase):
         self.assertEqual(taken.call_count, 1)
 
 
+    def test_after_a_state_amid_a_use(self):
+        """Uses begin where they did."""
+        sampler = RepeatSampler(range(20), 2, 4, 3, seed=1)
+        whole = [sampler.at(step) for step in range(15)]
+        for left in 1, 8, 13, 30:
+            list(zip(range(left), sampler))
+            new = RepeatSampler(range(20), 2, 4, 3, seed=1)
+            new.load_state_dict(sampler.state_dict())
+            self.assertEqual([new.at(step) for step in range(len(whole))],
+                             whole)
+            for index in set(sum(whole, [])):
+                self.assertEqual(new.locate(index), sampler.locate(index))
+            self.assertEqual(new.start_iter, -(-left // 8))
+            sampler.begin(0)
+
+
 class Errors(unittest.TestCase):
     def test_arguments(self):
         for arguments, message in (

@@ -44,24 +44,20 @@ class Steps:
     def _place(self, step):
         """The first unit of a batch, and how many it has."""
         unit, short = self._batches()
-        first, loaded = unit * step - short, self._loaded[1]
-        if short and first < loaded and (loaded - self._cursor.base) % unit:
-            raise ValueError("this was before the loaded state, which is amid "
-                             "a batch of this batch_size: load an earlier "
-                             "state")
+        first = unit * step - short
+        if first < self._known(unit):
+            raise ValueError("this was before ranks or batch_size changed: "
+                             "load an earlier state")
         return first, unit
-
-    def _units_per_batch(self):
-        """Those of a batch sampler are batches."""
-        return 1
 
     def _batches(self):
         """Units per batch, and by how many the first batch of this epoch
-        counts as shorter: such that a batch ends at the loaded place, which
-        may be from a run with another batch size."""
-        unit, (epoch, step) = self._units_per_batch(), self._loaded
-        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
-        return unit, -step % unit if here else 0
+        counts as shorter."""
+        return 1, 0
+
+    def _known(self, _):
+        """The first unit whose batch is known."""
+        return 0
 
     def _after(self, batches, what):
         """A cursor after so many batches of the present epoch."""

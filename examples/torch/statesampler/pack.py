@@ -196,10 +196,11 @@ class _PackCursor(_Cursor):
         return spot.before + spot.number + (step - base) * self._ranks
 
     def seek(self, step):
+        step = whole("step", step, 0, 2**62)    # A forged state may have it.
         base, spot = self._base
         if step < base:
-            raise ValueError(f"step {step} is before step {base}, where the "
-                             "state was loaded: load an earlier one")
+            raise ValueError(f"step {step} is before step {base}, from which "
+                             "this sampler goes on: load an earlier state")
         packs = self._served(step)
         if packs >= self._served(self.step):
             spot = self._spot
@@ -265,7 +266,8 @@ class _PackCursor(_Cursor):
                       spot.number)
         if passed < 0:
             raise ValueError(f"index {index} was served before step {base}, "
-                             "where the state was loaded: load an earlier one")
+                             "from which this sampler goes on: load an earlier "
+                             "state")
         step, rank = divmod(passed, self._ranks)
         return Place(base + step, rank, at - ends[number], found.position)
 

@@ -68,5 +68,5 @@ class RepeatSampler(_Resumable, _TorchSampler):
     def _compare_ranks(self):
         frameworks.check_groups(sys._getframe(1))
 
-    def _units_per_batch(self):
-        return self.batch_size * self.mini_repeat_count
+    def _batches(self):
+        return self.batch_size * self.mini_repeat_count, 0

@@ -534,11 +534,21 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         self._measure()
         self._share()
 
-    def _units_per_batch(self):
+    def _batches(self):
+        """A batch ends at the loaded place, which may be from a run with
+        another batch_size."""
         if self.batch_size is None:
             raise ValueError("at, locate, start_iter and batches need a "
                              "sampler with a batch_size")
-        return self.batch_size
+        epoch, step = self._loaded
+        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
+        return self.batch_size, -step % self.batch_size if here else 0
+
+    def _known(self, unit):
+        """All since ranks changed, if batches of this size have led from there
+        to the loaded place."""
+        (_, short), base = self._batches(), self._cursor.base
+        return self._loaded[1] if (short + base) % unit else base
 
 
 class RoundRobinBatchSampler(_Resumable, _TorchSampler):
