@@ -325,9 +325,9 @@ class InTorch(unittest.TestCase):
                 self.assertEqual(new.locate(whole[20]).step, first - 1)
                 continue
             for step in range(first):
-                with self.assertRaisesRegex(ValueError, "before ranks or batch"):
+                with self.assertRaisesRegex(ValueError, "before ranks or"):
                     new.at(step)
-            with self.assertRaisesRegex(ValueError, "before ranks or batch"):
+            with self.assertRaisesRegex(ValueError, "before ranks or"):
                 new.locate(whole[20])
             for back in range(first - 1, -1, -1):   # They are served again.
                 new.set_start_iter(back)

@@ -34,7 +34,8 @@ one after another.
   --sampler PATH  which sampler of the checkpoint
 
 If ranks, batch_size or weights changed in an epoch, ask the state from that
-moment: about the steps before as it is, about those after with --world-size. The exit status is 1 if a sample is not served."""
+moment: about the steps before as it is, about those after with --world-size.
+The exit status is 1 if a sample is not served."""
 
 
 # States from which no step follows.
