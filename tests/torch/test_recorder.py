@@ -337,6 +337,19 @@ class InTorch(unittest.TestCase):
                     self.assertEqual(new.locate(whole[start]).step, step)
                     start += size
 
+    def test_after_an_epoch(self):
+        """Its last batch may be short. (torchdata's nodes begin there.)"""
+        old = Distributed(range(10), 1, 0, batch_size=4)
+        whole = [old.at(step) for step in range(3)]
+        new = Distributed(range(10), 1, 0, batch_size=4)
+        with unittest.mock.patch("statesampler.frameworks.ends_first",
+                                 return_value=True):
+            new.load_state_dict(old.state_dict(batches=3))
+        self.assertEqual((new.epoch, new.start_iter, new.at(3)), (0, 3, None))
+        self.assertEqual([new.at(step) for step in range(3)], whole)
+        new.set_start_iter(1)
+        self.assertEqual((new.start_iter, list(new)), (1, sum(whole[1:], [])))
+
     def test_after_another_number_of_ranks(self):
         """Batches are known from there on, if the loaded place may be the end
         of one."""

@@ -20,6 +20,7 @@ from common import ROOT, DataLoader, Dataset, cases, main, raw
 from loader_accelerate import DataLoaderShard
 from statesampler import (CountingDataLoader, RepeatSampler,
                           SpreadBatchSampler)
+from statesampler.samplers import crc
 import test_kills
 import torch
 
@@ -553,6 +554,10 @@ class Errors(Steps):
             for each in damaged, state[:at]:
                 with self.assertRaisesRegex(ValueError, "is damaged"):
                     sampler.load_state_dict({"state": each})
+        whole = bytes(state.tolist())
+        forged = whole[:116] + bytes(8) + whole[124:-4]     # apart is 0
+        with self.assertRaisesRegex(ValueError, "is damaged"):
+            sampler.load_state_dict({"state": forged + crc(forged)})
         self.assertEqual([i for batch in sampler for i in batch],
                          expected()[:N])
 

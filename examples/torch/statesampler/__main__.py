@@ -70,7 +70,7 @@ class Recorded:
         self.of_loader = self.groups or of_loader and (
             state[:4] == b"SSMP" and state[60:64] == b"\1\0\0\0")
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
-        self.unit, self.base, self.short = 1, 0, 0
+        self.unit, self.base, self.short, self.goes_on = 1, 0, 0, False
         self.drop_last = drop_last
 
     def open(self, epoch=None, drop_last=False, world_size=None,
@@ -101,10 +101,11 @@ class Recorded:
         self.world_size = self.cursor._shape.world_size
         if self.of_loader:
             self.unit = batch_size or 1
+            self.goes_on = world_size is not None
             if not self.groups:
-                self._count_from_base(world_size is not None)
+                self._count_from_base()
 
-    def _count_from_base(self, goes_on):
+    def _count_from_base(self):
         """Batches end where the number of ranks changed, or where a run went
         on from the state with others. That a state is between two batches may
         show that batch_size is wrong."""
@@ -115,7 +116,7 @@ class Recorded:
         if self.cursor._shape.world_size != here._shape.world_size:
             base = here.step
         elif (here.step - base) % self.unit and here.step != here.num_steps:
-            if not goes_on:
+            if not self.goes_on:
                 raise ValueError(
                     f"{here.step - base} samples per rank were served, which "
                     f"batches of --batch-size {self.unit} do not give")
@@ -127,8 +128,8 @@ class Recorded:
         first = self.unit * step - self.short
         if first < self.base:
             raise ValueError("this was before a change of ranks or batch_size:"
-                             " ask a state from before it, or without "
-                             "--world-size")
+                             " ask a state from before it" +
+                             ", or without --world-size" * self.goes_on)
         return first
 
     def at(self, step, rank):

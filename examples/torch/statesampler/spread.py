@@ -174,7 +174,8 @@ class _SpreadCursor(_BatchCursor):
     def facts(state):
         """Nothing if the state is damaged or not of a SpreadBatchSampler."""
         fields, desc = unpack(_STATE, b"SSS1", state), Desc()
-        if not fields or c.describe(fields[1], STATE_BYTES, desc, None) != 0:
+        if not fields or not fields[2] or (
+                c.describe(fields[1], STATE_BYTES, desc, None) != 0):
             return []
         digest = fields[-1]
         return [("len(groups) ", desc.num_samples, ""),

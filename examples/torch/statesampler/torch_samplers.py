@@ -541,8 +541,12 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
             raise ValueError("at, locate, start_iter and batches need a "
                              "sampler with a batch_size")
         epoch, step = self._loaded
-        here = self._cursor.num_steps is None or epoch == self._cursor.epoch
-        return self.batch_size, -step % self.batch_size if here else 0
+        end, cursor = self._cursor.num_steps, self._cursor
+        if end is not None and epoch != cursor.epoch:
+            return self.batch_size, 0
+        if step == end:     # after a last batch that may be short
+            step = cursor.base
+        return self.batch_size, -step % self.batch_size
 
     def _known(self, unit):
         """All since ranks changed, if batches of this size have led from there
