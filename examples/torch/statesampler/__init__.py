@@ -67,8 +67,9 @@ trained does what a state does: load the state or let it skip, never both.
   to ask for a state is then a warning.
 - A sampler serves one loop at a time. A loop raises RuntimeError if it
   continues after another loop over the same sampler, load_state_dict,
-  set_start_iter or a change of the epoch. Several samplers in one DataLoader
-  count independently.
+  set_start_iter or a change of the epoch. (Not with persistent_workers, where
+  torch gives it the new loop's batches, and a CountingDataLoader does not count
+  them: leave it.) Several samplers in one DataLoader count independently.
 - A copy, including a pickled one, is in no loop. It starts where the original
   stood, or after the last batch with the next epoch.
 - A dataset can hold the sampler and seed a sample's random augmentation with

@@ -540,11 +540,10 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         if self.batch_size is None:
             raise ValueError("at, locate, start_iter and batches need a "
                              "sampler with a batch_size")
-        epoch, step = self._loaded
-        end, cursor = self._cursor.num_steps, self._cursor
-        if end is not None and epoch != cursor.epoch:
+        (epoch, step), cursor = self._loaded, self._cursor
+        if cursor.num_steps is not None and epoch != cursor.epoch:
             return self.batch_size, 0
-        if step == end:     # after a last batch that may be short
+        if step == cursor.num_steps:    # after a last batch that may be short
             step = cursor.base
         return self.batch_size, -step % self.batch_size
 
