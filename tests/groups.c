@@ -1,14 +1,18 @@
 /* groups.c - does examples/groups.h serve what TRL's nested loops do, whatever
    part of them is asked for? */
-#include <stdlib.h>
-
-/* A prompt that is looked up must be there, also one that nobody asked for. */
-#define STATESAMPLER_ASSERT(condition) ((condition) ? (void)0 : abort())
-#define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
-#include "examples/groups.h"
-
 #include "check.h"
+
+/* What is looked up must be there, also prompts that nobody asked for. */
+static void look_up(const statesampler_perm *order, uint64_t first,
+                    uint64_t stride, uint64_t *out, size_t count)
+{
+    CHECK(count > 0 && first < order->n && count <= order->n - first);
+    statesampler_perm_fill(order, first, stride, out, count);
+}
+
+#define statesampler_perm_fill look_up
+#include "examples/groups.h"
 
 #define MOST 9600u
 
