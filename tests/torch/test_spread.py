@@ -12,7 +12,6 @@ import pickle
 import random
 import re
 import resource
-import subprocess
 import time
 import unittest
 

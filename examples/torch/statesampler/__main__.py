@@ -70,7 +70,7 @@ class Recorded:
         self.of_loader = self.groups or of_loader and (
             state[:4] == b"SSMP" and state[60:64] == b"\1\0\0\0")
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
-        self.unit, self.base, self.short, self.goes_on = 1, 0, 0, False
+        self.unit, self.base, self.short = 1, 0, 0
         self.drop_last = drop_last
 
     def open(self, epoch=None, drop_last=False, world_size=None,
@@ -79,6 +79,7 @@ class Recorded:
         if self.needs:
             raise ValueError(self.needs)
         self.drop_last = drop_last = drop_last or self.drop_last
+        self.goes_on = world_size is not None
         if self.mixes:
             if batch_size is not None:
                 raise ValueError("--batch-size: a mix keeps those of its "
@@ -101,7 +102,6 @@ class Recorded:
         self.world_size = self.cursor._shape.world_size
         if self.of_loader:
             self.unit = batch_size or 1
-            self.goes_on = world_size is not None
             if not self.groups:
                 self._count_from_base()
 

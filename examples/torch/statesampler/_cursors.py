@@ -10,7 +10,7 @@ import struct
 
 from ._arguments import whole
 from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
-                       SamplerPlace, address, c, check, indices)
+                       SamplerPlace, c, check, indices)
 from .samplers import Made, Mix, Sampler, library_state
 
 # Indices read from the library at a time: enough to make the time of a call
@@ -181,9 +181,8 @@ class SamplerCursor(_Cursor, Sampler):
         if last - first == 1 or end is not None and first >= end:
             found = self.at(first, rank)
             return None if found is None else found.tolist()
-        if rank is None:
-            rank = self._desc.rank
-        whole("rank", rank, 0, self._desc.world_size)
+        rank = self._desc.rank if rank is None else whole(
+            "rank", rank, 0, self._desc.world_size)
         last = last if end is None else min(last, end)
         return next(self._larger(self.copy_at(first).save(), rank,
                                  last - first)).tolist()
