@@ -929,11 +929,13 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t batch_size);
 
 /* From here on, this epoch and all later ones have num_samples positions, and
-   the present is the base. (If num_samples is as before, nothing changes.) With
-   CARRY and num_samples equal to the position, the next epoch begins. For
-   orders of your own: EINVAL unless the order is SEQUENTIAL and the partition
-   INTERLEAVED, or if init would refuse num_samples; ERANGE if it is below the
-   position, padding included. Nothing then changes. */
+   the present is the base. Padding is no sample: at an end that PAD has moved
+   past the old num_samples, the epoch goes on at position num_samples of old.
+   (get_counts then leaves that padding out.) If num_samples is as before,
+   nothing changes. With CARRY and num_samples equal to the position, the next
+   epoch begins. For orders of your own: EINVAL unless the order is SEQUENTIAL
+   and the partition INTERLEAVED, or if init would refuse num_samples; ERANGE if
+   it is below the number of samples served. Nothing then changes. */
 STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples);
 
 /* Writes the state, STATESAMPLER_STATE_BYTES bytes, the same on every rank.
@@ -2810,9 +2812,12 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
 {
     ssmp_run *run;
     ssmp_segment *segment;
+    uint64_t served;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
     segment = &run->segment;
+    /* Padding positions are no samples: those numbers are still to serve. */
+    served = ssmp_min(run->now.position, run->num_samples);
     if (num_samples > STATESAMPLER_MAX_SAMPLES)
         return SSMP_EINVAL_NUM_SAMPLES;
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_SEQUENTIAL ||
@@ -2822,9 +2827,10 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
         return SSMP_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
-    if (num_samples < run->now.position)
+    if (num_samples < served)
         return SSMP_ERANGE_POSITION;
     run->num_samples = num_samples;
+    run->now.position = served;
     s->ready.blocks = 0; /* it is that of the old num_samples */
     segment->end = num_samples;
     /* With CARRY the present may be the end now: the next epoch begins. */

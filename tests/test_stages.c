@@ -140,14 +140,14 @@ typedef struct run {
     statesampler s[RANKS];
 } run;
 
-static void start(run *r, uint32_t tail)
+static void start(run *r, uint32_t tail, uint32_t drop_last)
 {
     uint32_t rank;
     r->desc = random_desc(1 + (uint32_t)check_random(RANKS), 0, 0);
     r->desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
     r->desc.partition = STATESAMPLER_PARTITION_INTERLEAVED;
     r->desc.tail = tail;
-    r->desc.drop_last = 0;
+    r->desc.drop_last = drop_last;
     r->desc.num_samples++;
     shown = &r->desc;
     for (rank = 0; rank < r->desc.world_size; rank++) {
@@ -170,7 +170,8 @@ static void resize(run *r, uint64_t n)
     }
 }
 
-/* Steps of all ranks; each position is served once. */
+/* Steps of all ranks; each sample is served once, and padding has none of its
+   own. */
 static void serve(unsigned char *seen, run *r, uint64_t steps)
 {
     uint64_t batch[8];
@@ -178,7 +179,9 @@ static void serve(unsigned char *seen, run *r, uint64_t steps)
            statesampler_step(&r->s[0]) < statesampler_num_steps(&r->s[0])) {
         uint32_t rank;
         for (rank = 0; rank < r->desc.world_size; rank++) {
-            size_t count = must_next(&r->s[rank], batch), i;
+            size_t repeats = statesampler_padding(
+                &r->s[rank], statesampler_step(&r->s[rank]));
+            size_t count = must_next(&r->s[rank], batch) - repeats, i;
             for (i = 0; i < count; i++) {
                 CHECK(batch[i] < 400 && !seen[batch[i]]);
                 seen[batch[i]] = 1;
@@ -187,26 +190,36 @@ static void serve(unsigned char *seen, run *r, uint64_t steps)
     }
 }
 
+/* The samples below this number were served. */
+static uint64_t served_below(const run *r)
+{
+    uint64_t position = statesampler_position(&r->s[0]);
+    return position < r->desc.num_samples ? position : r->desc.num_samples;
+}
+
 static void test_resize(unsigned long chains)
 {
     for (; chains != 0; chains--) {
         unsigned char seen[400];
         uint64_t n, epoch, i;
         uint32_t change, rank;
+        statesampler_counts counts;
         run r;
-        start(&r, STATESAMPLER_TAIL_UNEVEN);
+        start(&r, (uint32_t)check_random(3), (uint32_t)check_random(2));
         for (epoch = 0; epoch < 2; epoch++) {
             memset(seen, 0, sizeof seen);
             for (change = 0; change < 4; change++) {
                 serve(seen, &r, check_random(5));
-                n = statesampler_position(&r.s[0]);
+                n = served_below(&r);
                 if (n != 0)
                     CHECK(statesampler_resize(&r.s[0], n - 1) ==
                           ERANGE_POSITION);
                 resize(&r, n + check_random(60));
             }
-            n = r.desc.num_samples;
             serve(seen, &r, 400);
+            statesampler_get_counts(&r.s[0], &counts);
+            n = counts.positions - counts.padded;
+            CHECK(n + counts.dropped == r.desc.num_samples);
             for (i = 0; i < 400; i++)
                 CHECK(seen[i] == (i < n));
             for (rank = 0; rank < r.desc.world_size; rank++) {
@@ -218,6 +231,38 @@ static void test_resize(unsigned long chains)
     }
 }
 
+/* At an epoch's padded end the positions past num_samples were no samples. */
+static void test_resize_after_padding(void)
+{
+    static const uint64_t expected[4][2] = {{5, 9}, {6, 0}, {7, 1}, {8, 2}};
+    uint64_t batch[2], slot;
+    uint32_t rank;
+    statesampler_desc d;
+    memset(&d, 0, sizeof d);
+    d.num_samples = 5;
+    d.world_size = 4;
+    d.batch_size = 2;
+    d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    for (rank = 0; rank < d.world_size; rank++) {
+        statesampler s;
+        d.rank = rank;
+        CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+        (void)must_next(&s, batch);
+        CHECK(statesampler_position(&s) == 8);
+        CHECK(statesampler_resize(&s, 5) == STATESAMPLER_OK);
+        CHECK(statesampler_position(&s) == 8);
+        CHECK(statesampler_resize(&s, 4) == ERANGE_POSITION);
+        CHECK(statesampler_position(&s) == 8);
+        CHECK(statesampler_resize(&s, 10) == STATESAMPLER_OK);
+        CHECK(statesampler_position(&s) == 5);
+        CHECK(statesampler_step(&s) == 1);
+        CHECK(must_next(&s, batch) == 2);
+        for (slot = 0; slot < 2; slot++)
+            CHECK(batch[slot] == expected[rank][slot]);
+        must_end(&s);
+    }
+}
+
 /* With CARRY epochs follow one another in one line. */
 static void test_resize_carry(unsigned long chains)
 {
@@ -225,7 +270,7 @@ static void test_resize_carry(unsigned long chains)
         uint64_t position = 0, epoch = 0, n, batch[8];
         uint32_t step, rank, slot;
         run r;
-        start(&r, STATESAMPLER_TAIL_CARRY);
+        start(&r, STATESAMPLER_TAIL_CARRY, 0);
         n = r.desc.num_samples;
         for (step = 0; step < 20; step++) {
             if (check_random(4) == 0) {
@@ -466,6 +511,7 @@ int main(int argc, char **argv)
     test_reshape(reduced ? 2000 : 20000);
     test_view();
     test_resize(reduced ? 500 : 5000);
+    test_resize_after_padding();
     test_resize_carry(reduced ? 500 : 5000);
     test_mixes(reduced ? 2500 : 15000);
     return check_done("test_stages");

@@ -122,6 +122,14 @@ static void call_reshape(statesampler *s, uint32_t *rank)
     CHECK(contract_same(s, &before, sizeof before));
 }
 
+/* Where a resize goes on: padding positions are no samples. */
+static uint64_t served_below(const statesampler *s)
+{
+    const uint64_t n = contract_desc(s).num_samples;
+    const uint64_t position = statesampler_position(s);
+    return position < n ? position : n;
+}
+
 /* Whether the manual has a resize to n samples refused by this rule. */
 static int breaks_resize(const statesampler *s, uint64_t n, int code)
 {
@@ -134,7 +142,7 @@ static int breaks_resize(const statesampler *s, uint64_t n, int code)
     case EINVAL_CARRY_EMPTY:
         return d.tail == STATESAMPLER_TAIL_CARRY && n == 0;
     case ERANGE_POSITION:
-        return n < statesampler_position(s) && n != d.num_samples;
+        return n < served_below(s);
     default: return 0;
     }
 }
@@ -158,8 +166,10 @@ static void call_resize(statesampler *s)
             /* The next sample is the first of the next epoch. */
             CHECK(statesampler_epoch(s) == statesampler_epoch(&before) + 1);
             CHECK(statesampler_position(s) == 0);
+        } else if (n == d.num_samples) {
+            CHECK(contract_same(s, &before, sizeof before));
         } else {
-            CHECK(statesampler_position(s) == statesampler_position(&before));
+            CHECK(statesampler_position(s) == served_below(&before));
         }
     } else {
         CHECK(breaks_resize(&before, n, code));
