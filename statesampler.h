@@ -581,8 +581,14 @@ ALGORITHM 1
 #define STATESAMPLER_VERSION "0.9.0"
 #define STATESAMPLER_ALGORITHM 1
 
+/* A cast in C's form would warn in C++ files of yours (-Wold-style-cast). */
+#ifdef __cplusplus
+#define STATESAMPLER_MAX_SAMPLES (static_cast<uint64_t>(1) << 62)
+#define STATESAMPLER_NONE (~static_cast<uint64_t>(0))
+#else
 #define STATESAMPLER_MAX_SAMPLES ((uint64_t)1 << 62)
 #define STATESAMPLER_NONE (~(uint64_t)0)
+#endif
 #define STATESAMPLER_STATE_BYTES 112
 
 /* order */
@@ -1322,6 +1328,15 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     !defined(STATESAMPLER_IMPLEMENTATION_INCLUDED)
 #define STATESAMPLER_IMPLEMENTATION_INCLUDED
 
+/* Hashes and differences of unsigned numbers are meant to wrap around, which
+   clang's -fsanitize=integer would report in every program. This holds for the
+   core, which includes no header that declares a function of the program. */
+#ifdef __clang__
+#pragma clang attribute push( \
+    __attribute__((no_sanitize("unsigned-integer-overflow"))), \
+    apply_to = function)
+#endif
+
 #ifndef STATESAMPLER_ASSERT
 #define STATESAMPLER_ASSERT(condition) ((void)0)
 #endif
@@ -2042,7 +2057,9 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, const ssmp_pairs *p,
         out[i] = b->rest[i & (lanes - 1)];
     for (i = 0; i < SSMP_BYTES / 8; i++)
         any |= over[i];
-    return (int)((wide ? any : any | any << 32) >> 63);
+    if (!wide) /* the lower index of a lane, too */
+        any |= (any & SSMP_MAX32) << 32;
+    return (int)(any >> 63);
 }
 
 /* The indices of a fill's positions or, if map is 1, of those in out. If few,
@@ -2281,10 +2298,11 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
         const statesampler_perm *perm =
             ssmp_order_window(reader->spare, order, run, window);
         const uint64_t before = window * run->window;
-        some = count;
         if (SSMP_BUFFER == 1)
             some = 1;
-        else if (stride != 0)
+        else if (stride == 0)
+            some = count;
+        else
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, some);
         for (done = 0; done < some; done += piece) {
@@ -4285,6 +4303,10 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     return sentence;
 }
 
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+
 /* --- hosted --------------------------------------------------------------
    A save creates a temporary file with O_EXCL, writes it and renames it over
    path. No two saves write to one file, so none has to lock another out: a lock
@@ -4317,8 +4339,10 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
     if (!digit)
         return SSMP_EENV_UNSET;
     do { /* ends with the text */
+        if (*digit < '0' || *digit > '9')
+            return SSMP_EENV_NUMBER;
         number = 10 * number + (uint64_t)(*digit - '0');
-        if (*digit < '0' || *digit > '9' || number > SSMP_MAX32)
+        if (number > SSMP_MAX32)
             return SSMP_EENV_NUMBER;
     } while (*++digit != 0);
     *value = (uint32_t)number;

@@ -87,6 +87,35 @@ clean_sources() { # COMMAND...
     done
 }
 
+# The constants that a C++ file of the user's own reads.
+old_style_casts() { # COMMAND...
+    { source_of HOSTED
+      echo 'extern const uint64_t constants[4];'
+      echo 'const uint64_t constants[4] = {STATESAMPLER_MAX_SAMPLES,'
+      echo 'STATESAMPLER_NONE, STATESAMPLER_OFF, STATESAMPLER_STATE_BYTES};'
+      echo 'extern const int kind;'
+      echo 'const int kind = STATESAMPLER_KIND(STATESAMPLER_EINVAL);'
+    } | compile c++ warn.o "$@" -Wold-style-cast $STRICT
+}
+
+# Numbers wrap around on purpose, which clang's -fsanitize=integer would report.
+# Only the core is compiled with it, as the tests wrap too.
+wrap_around() { # OPTION...
+    sanitize='-fsanitize=integer -fno-sanitize-recover=all'
+    clang -std=c99 -O1 "$@" $sanitize -I. -c -o core.o "$root/tests/core.c"
+    for test in vectors perm_map stages audit; do
+        clang -std=c99 -O1 -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. -c \
+            -o test.o "$root/tests/test_$test.c"
+        clang $sanitize -o test test.o core.o -lm -lpthread
+        quietly ./test reduced
+    done
+    # This one has the hosted part in it: only what is reported there counts.
+    clang -std=c99 -O1 -fsanitize=integer -I. -o test \
+        "$root/tests/test_hosted.c" -lm -lpthread
+    ./test reduced >said 2>&1
+    ! grep 'statesampler\.h:[0-9]' said
+}
+
 # With longer vectors, symbols.sh asks it. The optimiser, which warns of what it
 # sees, is the same for each C++.
 questions() {
@@ -108,8 +137,13 @@ questions() {
                 stb_by_I c stb.o $compiler -std=c99
         fi
     done
+    if tool clang '-fsanitize=integer'; then
+        ask 'clang -fsanitize=integer reports nothing of the core' wrap_around
+    fi
     for compiler in g++ clang; do
         tool $compiler "no warning: $compiler, C++" || continue
+        ask "no old-style cast in C++ of a user's own: $compiler" \
+            old_style_casts $compiler -std=c++98
         for language in c++98 c++11 c++20; do
             ask "no warning of any combination: $compiler, $language" \
                 combinations c++ $compiler -std=$language
