@@ -27,6 +27,7 @@ EXAMPLE
      #define STATESAMPLER_HOSTED
      #include "statesampler.h"
      #include <stdio.h>
+     #include <stdlib.h>
 
      static void train(const uint64_t *samples, size_t count)
      {
@@ -34,19 +35,26 @@ EXAMPLE
 
          for (i = 0; i < count; i++)
              printf(i + 1 < count ? "%d " : "%d\n", (int)samples[i]);
-         fflush(stdout);
+         if (fflush(stdout) != 0 || ferror(stdout)) {
+             perror("quickstart");
+             exit(1);
+         }
      }
 
      int main(void)
      {
          const statesampler_desc desc = {
-             .num_samples = 30, .seed = 42, .batch_size = 8};
+             .num_samples = 1000,
+             .seed = 42,
+             .rank = 0,
+             .world_size = 1,
+             .batch_size = 8};
+         const char *path = "quickstart.state";
+         unsigned char state[STATESAMPLER_STATE_BYTES];
          uint64_t batch[8];
          size_t count;
          statesampler s;
          int code = statesampler_init(&s, &desc);
-         const char *path = "quickstart.state";
-         unsigned char state[STATESAMPLER_STATE_BYTES];
 
          if (code == STATESAMPLER_OK)
              code = statesampler_load_file(path, state, sizeof state, NULL);
@@ -57,14 +65,16 @@ EXAMPLE
          while (code == STATESAMPLER_OK && statesampler_epoch(&s) < 2) {
              if (statesampler_next(&s, batch, &count))
                  train(batch, count);
-             statesampler_save(&s, state, sizeof state);
-             code = statesampler_save_file(path, state, sizeof state);
+             if (desc.rank == 0 && statesampler_step(&s) % 50 == 0) {
+                 statesampler_save(&s, state, sizeof state);
+                 code = statesampler_save_file(path, state, sizeof state);
+             }
          }
          if (STATESAMPLER_KIND(code) == STATESAMPLER_EIO)
              perror(path);
          else
              puts(code == STATESAMPLER_OK ? "done" : statesampler_error(code));
-         return code != STATESAMPLER_OK;
+         return code != STATESAMPLER_OK || fflush(stdout) != 0;
      }
 
 
@@ -77,13 +87,17 @@ HOW TO
    The example's loop is the form to copy. next returns 0 once at the end of an
    epoch, and has then begun the next one. So loop until it returns 0, or test
    epoch(); do not call it num_steps times, or the next epoch starts with that 0
-   and no batch.
+   and no batch. Each process sets the rank that it is, of world_size. The
+   example saves every 50 steps, and at an epoch's end, where the step is 0; a
+   run that is killed does again what came after its last save. Its train ends
+   the program if it fails, so that no state is saved that counts that batch.
 
    Save the state together with the weights, after the step that used the
    batch. One rank's state restores every rank, on any number of ranks and with
-   any batch size. If a load fails, statesampler_error says why, and
-   statesampler_describe says what the state holds. examples/resume.c keeps
-   state and weights in one file; recipe_large.c has weights too large to copy.
+   any batch size, if all ranks were at the same step: see the next recipe. If a
+   load fails, statesampler_error says why, and statesampler_describe says what
+   the state holds. examples/resume.c keeps state and weights in one file;
+   recipe_large.c has weights too large to copy.
 
    Many ranks. (examples/recipe_ranks.c)
 
@@ -105,11 +119,23 @@ HOW TO
          return STATESAMPLER_OK;
      }
 
-   The seed must be the same on every rank. If it is not, samples are lost and
-   repeated without an error; to check, compare the ranks' states, which are
-   the same bytes on all of them. from_env gives the rank among all processes.
-   Where several processes share a sample (tensor, pipeline or context
-   parallelism), divide rank and world_size by the number that share one.
+   The seed must be the same on every rank, and after each step of the training
+   all ranks must be at the same step of the sampler. If not, samples are lost
+   and repeated without an error. To check, compare the ranks' states, which are
+   then the same bytes on all of them: same_step of examples/recipes.c does, and
+   says who is where. Compare them before you resume from one, and after all
+   ranks have loaded. If they load one file, no rank may save to it before all
+   have loaded, or a late one loads a later step.
+
+   Ranks that do not step together, such as machines that each scan a part of
+   the dataset at their own pace, are at different steps, and the state of one
+   knows nothing of the others. Let each of them go on from its own state, on as
+   many ranks as before; or let one process deal the samples, as
+   examples/ledger.c does.
+
+   from_env gives the rank among all processes. Where several processes share a
+   sample (tensor, pipeline or context parallelism), divide rank and world_size
+   by the number that share one.
 
    Threads that load ahead. (examples/workers.c)
 
@@ -230,6 +256,8 @@ SHAPES, ORDERS, TAILS
    The position and step at which the present shape began is the base. It is 0
    in a fresh epoch. Loading a state of the same shape keeps the state's base;
    loading one of another shape, reshape and resize make the present the base.
+   So does loading, with drop_last set, a state that has served the last step
+   which this drop_last leaves out.
    Steps count on through all shapes. at, seek, padding and locate reach back
    to the base; begin goes back to position 0.
 
@@ -268,12 +296,16 @@ SHAPES, ORDERS, TAILS
    CARRY        for pre-training: the next epoch follows inside the same batch,
                 and next never returns 0. Steps count from the run's start;
                 epoch and position are those of the next sample. When this is
-                2^62 positions or more past the base, the base moves there.
+                2^62 positions or more past the base, the base moves there. In
+                a mix it moves more often: see MIXES.
    With every tail all ranks take the same number of steps.
 
    drop_last    (torch's BatchSampler; the drop_last of DistributedSampler is
                 the tail DROP) leaves out the last step on all ranks unless it
-                is full, padding included. A state loads with any drop_last.
+                is full, padding included. So with PAD on several ranks a last
+                step that padding has filled is kept, and repeats samples. If
+                none may come twice, set the tail DROP, too. A state loads with
+                any drop_last.
 
    Epochs advance by themselves: next returns 0 once at the end, and the sampler
    is then at step 0 of the next epoch. A state saved before that 0 is at the
@@ -320,8 +352,9 @@ MIXES
 
    The next epoch of the mix begins by itself, with the sequence from its
    start. Every source that has served steps of its epoch begins its next one.
-   A source that is off keeps its place, unless it is at the end of its epoch:
-   then it begins the next. Any turn is computed without those before it.
+   A source that is off keeps its place, unless it has served steps of its epoch
+   and has none left: then it begins the next. Any turn is computed without
+   those before it.
 
    Weights may change at any turn (mix_weigh): sources go on where they are, and
    the sequence begins again with the new weights. A schedule is a table of
@@ -334,9 +367,11 @@ MIXES
 
    A mix is elastic as a sampler is. mix_init, mix_weigh, mix_load and a
    mix_reshape to other ranks make the present turn the mix's base; at, seek and
-   locate reach back to it. If other sources have steps in the new shape, the
-   sequence begins again; if not, it goes on. (When a source with CARRY is 2^62
-   positions past the base, the base moves to the present turn.)
+   locate reach back to it. The base of each source with CARRY moves there, too.
+   If other sources have steps in the new shape, the sequence begins again; if
+   not, it goes on. (When a source with CARRY is 2^62 positions past the base,
+   the base moves to the present turn.) With RESTART the epoch of the mix ends
+   at once if all sources that now take turns have begun another epoch in it.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -953,8 +988,9 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
    the same num_samples, seed, stream, order (with chunk_size and window),
    partition and tail. It keeps its own rank, world_size, batch_size and
    drop_last, and takes over epoch, position, base and blocks. In another shape
-   its base is the state's position; a state at position 0 begins its epoch in
-   the sampler's own shape. ECORRUPT, EVERSION, EMISMATCH: *s is unchanged. */
+   its base is the state's position (also where this drop_last leaves out a step
+   that was served); a state at position 0 begins its epoch in the sampler's own
+   shape. ECORRUPT, EVERSION, EMISMATCH: *s is unchanged. */
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size);
 
@@ -1286,7 +1322,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
    same order, this is mix_load. If some were added, removed, moved or CHANGED,
    turns go on counting, and the sequence begins again with this mixture's
    weights. A CHANGED dataset gives EMISMATCH if restart is 0; if it is 1, the
-   dataset goes to the start of the epoch that it was in.
+   dataset goes to the start of the epoch that it was in. With ALL and RESTART
+   the epoch of the mix then lasts until it has finished that one, also if it
+   had finished one before.
    mixture.changes then lists every dataset here and, after these, every one
    that is REMOVED; also after EMISMATCH. After other errors it is empty.
    ECORRUPT, EVERSION, EMISMATCH, EINVAL as mix_load: no dataset has moved. */
