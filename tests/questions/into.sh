@@ -169,6 +169,11 @@ faiss() {
     grep -q '^centroids has centroids and no place in an epoch: epoch 0 b' said
 }
 
+faiss_header() { # COMMAND...
+    "$@" $STRICT -O1 -I. -o subset tests/faiss_subset.c
+    quietly ./subset
+}
+
 faiss_compared() {
     g++ -std=c++17 $STRICT -O1 -I. -o compare examples/into/faiss/compare.cpp \
         $faiss_links
@@ -327,6 +332,10 @@ questions() {
             ask 'FANN: the same in C++' fann_header g++ -x c++ -std=c++98
         ask 'FANN: its own shuffle is not fair, fann_sampler.h is' fann_compared
     fi
+    ask 'faiss: no vector twice in an epoch, any readers' \
+        faiss_header $CC -std=c99
+    ! tool g++ 'faiss_subset.h in C++' ||
+        ask 'faiss: the same in C++' faiss_header g++ -x c++ -std=c++98
     if tool g++ faiss && library c++ faiss/Clustering.h faiss; then
         ask 'faiss: killed 20 times, other readers; bad files' faiss
         ask 'faiss: subsets of distinct vectors, beside rand_perm' \

@@ -26,28 +26,34 @@ typedef struct faiss_subset {
    of world_size gets count / world_size of them. `stream` tells datasets apart,
    so that the state of another one is refused.
    EINVAL: count is 0, above n or no multiple of world_size; or what
-   statesampler_init refuses. */
+   statesampler_init refuses. Nothing is changed then. */
 static inline int faiss_subset_init(faiss_subset *s, uint64_t n, uint32_t count,
                                     uint64_t seed, uint64_t stream,
                                     uint32_t rank, uint32_t world_size)
 {
     statesampler_desc desc;
+    int code;
 
     if (count == 0 || count > n || world_size == 0 || count % world_size > 0) {
         return STATESAMPLER_EINVAL;
     }
-    s->rank = rank;
-    s->world_size = world_size;
-    s->part = count / world_size;
     memset(&desc, 0, sizeof desc);
     desc.num_samples = n;
     desc.seed = seed;
     desc.stream = stream;
     desc.rank = rank;
     desc.world_size = world_size;
-    desc.batch_size = s->part;
+    desc.batch_size = count / world_size;
+    /* The tail PAD would fill the last subset with vectors that came before. */
+    desc.tail = STATESAMPLER_TAIL_DROP;
     desc.drop_last = 1;
-    return statesampler_init(&s->sampler, &desc);
+    code = statesampler_init(&s->sampler, &desc);
+    if (code == STATESAMPLER_OK) {
+        s->rank = rank;
+        s->world_size = world_size;
+        s->part = desc.batch_size;
+    }
+    return code;
 }
 
 /* Sets `numbers` to this reader's part of the next subset. Returns 1, or 0 once
