@@ -21,7 +21,7 @@ static const char usage[] =
 
 static struct {
     unsigned char state[STATESAMPLER_STATE_BYTES];
-    edits edits;
+    edits all;
     uint64_t at[IDS];                   /* the id at each position */
     uint64_t served[IDS], trained[IDS]; /* how often */
 } now;
@@ -39,11 +39,11 @@ static int make_edits(statesampler *s)
     uint64_t k, id, out[60], count;
     const edit *e;
 
-    while (statesampler_position(s) >= from[k = now.edits.count]) {
-        for (count = 0, id = k; k % 2 == 1 && id < now.edits.ids; id += 20 + k)
+    while (statesampler_position(s) >= from[k = now.all.count]) {
+        for (count = 0, id = k; k % 2 == 1 && id < now.all.ids; id += 20 + k)
             out[count++] = id;
-        example_must(edits_make(&now.edits, s, added[k], out, count));
-        e = &now.edits.edit[k];
+        example_must(edits_make(&now.all, s, added[k], out, count));
+        e = &now.all.made[k];
         printf("position %3d: %4d added, %2d removed, %2d too late\n",
                (int)e->position, (int)e->added, (int)e->removed,
                (int)(count - e->removed));
@@ -53,12 +53,12 @@ static int make_edits(statesampler *s)
 
 static void train(uint64_t position)
 {
-    uint64_t id = edits_id(&now.edits, now.edits.count, position);
-    uint64_t used = edits_spare(&now.edits, id, is_readable);
+    uint64_t id = edits_id(&now.all, now.all.count, position);
+    uint64_t used = edits_spare(&now.all, id, is_readable);
 
     now.at[position] = id;
     now.served[id]++;
-    now.trained[used] += is_readable(used) && !edits_is_out(&now.edits, used);
+    now.trained[used] += is_readable(used) && !edits_is_out(&now.all, used);
 }
 
 /* Continues from the checkpoint if there is one, and saves after each step. */
@@ -108,17 +108,17 @@ int main(int argc, char **argv)
         example_fail(2, "'%s' is not a FILE or a number of RANKS",
                      argv[argc - 1]);
     run(argv[1], (uint32_t)ranks);
-    for (i = 0; i < now.edits.ids; i++) {
-        good = good && now.served[i] == !edits_is_out(&now.edits, i);
+    for (i = 0; i < now.all.ids; i++) {
+        good = good && now.served[i] == !edits_is_out(&now.all, i);
         ids[is_readable(i)] += now.served[i];
         spares += is_readable(i) ? now.trained[i] - now.served[i] : 0;
     }
     for (i = 0; good && i < ids[0] + ids[1]; i++)
-        good = good && now.at[i] == edits_id(&now.edits, now.edits.count, i) &&
-               edits_position(&now.edits, now.edits.count, now.at[i]) == i;
+        good = good && now.at[i] == edits_id(&now.all, now.all.count, i) &&
+               edits_position(&now.all, now.all.count, now.at[i]) == i;
     return example_end(good && ids[0] == spares,
                        "each of %d readable ids once, none of %d removed ids, "
                        "a readable one for each of %d others, positions "
                        "unchanged", (int)ids[1],
-                       (int)(now.edits.ids - ids[0] - ids[1]), (int)spares);
+                       (int)(now.all.ids - ids[0] - ids[1]), (int)spares);
 }
