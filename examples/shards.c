@@ -6,12 +6,15 @@
    shards.h reads llm.c's shards and turns a position of the sampler into a
    shard and a place in it. The checkpoint is the state and an audit of 32
    bytes, which proves that no sequence was lost or repeated. */
-#define _POSIX_C_SOURCE 200809L
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
 #include "shards.h"
+#ifdef _WIN32
+#include <direct.h>
+#define mkdir(path, mode) _mkdir(path)
+#endif
 
 #define LENGTH 64u
 
@@ -21,7 +24,8 @@ static const char usage[] =
     "if there are none. Each step waits for Enter: kill the program there and\n"
     "start it again, with any number of RANKS.\n";
 
-static shards data = {.length = LENGTH, .window = 3, .seed = 42};
+static shards data = {.folder = NULL, .length = LENGTH, .window = 3,
+                      .seed = 42};
 static struct {
     unsigned char state[STATESAMPLER_STATE_BYTES];
     statesampler_audit audit;
@@ -32,32 +36,64 @@ static uint16_t make_token(uint64_t k, uint64_t number)
     return (uint16_t)((k * 40503 + number) * 2654435761u >> 16);
 }
 
+/* Exits if there is something wrong with shard k. */
+static void must(uint32_t k, int code)
+{
+    if (code != STATESAMPLER_OK)
+        example_fail(1, "%s/%u.bin: %s", data.folder, (unsigned)k,
+                     shards_error(code));
+}
+
+static void open_shards(void)
+{
+    int code = shards_open(&data);
+
+    must(data.count, code);
+}
+
+static void write_shard(uint32_t k, const uint16_t *tokens, uint32_t count)
+{
+    int32_t header[SHARDS_HEADER / 4] = {20240520, 1, 0};
+    char path[1024];
+    FILE *file;
+
+    header[2] = (int32_t)count;
+    must(k, shards_path(path, data.folder, k));
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(header, sizeof header, 1, file) != 1 ||
+        fwrite(tokens, sizeof *tokens, count, file) != count ||
+        fclose(file) != 0)
+        must(k, STATESAMPLER_EIO);
+}
+
 /* 13 shards of 900 to 9,899 tokens. */
 static void make_shards(void)
 {
     static uint16_t tokens[9900];
     uint32_t k, i, count;
 
-    if (shards_make_folder(data.folder) != 0 && errno != EEXIST)
+    if (mkdir(data.folder, 0777) != 0 && errno != EEXIST)
         example_fail(1, "cannot make the folder %s: %s", data.folder,
                      strerror(errno));
     for (k = 0; k < 13; k++) {
         count = 900 + k * 7919 % 9000;
         for (i = 0; i < count; i++)
             tokens[i] = make_token(k, i);
-        shards_write(data.folder, k, tokens, count);
+        write_shard(k, tokens, count);
     }
-    shards_open(&data);
+    open_shards();
 }
 
 /* Reads the sequence at a position. Returns 1 if it is as written. */
 static int train(uint64_t position)
 {
-    uint64_t place, i;
-    uint32_t k = shards_find(&data, position, &place);
-    const uint16_t *tokens = shards_read(&data, k, place);
-    uint64_t id = data.shard[k].first + place;
+    uint64_t place, id, i;
+    const uint16_t *tokens;
+    uint32_t k;
 
+    example_must(shards_find(&data, position, &k, &place));
+    must(k, shards_read(&data, k, place, &tokens));
+    id = data.file[k].first + place;
     statesampler_audit_add(&now.audit, &id, 1);
     for (i = 0; i <= LENGTH; i++)
         if (tokens[i] != make_token(k, place * LENGTH + i))
@@ -71,8 +107,8 @@ static int run(const char *path, uint32_t ranks)
 {
     const statesampler_desc desc = {
         .num_samples = data.sequences, .world_size = ranks, .batch_size = 8,
-        .tail = STATESAMPLER_TAIL_UNEVEN,
-        .order = STATESAMPLER_ORDER_SEQUENTIAL}; /* see shards_find */
+        .order = STATESAMPLER_ORDER_SEQUENTIAL, /* see shards_find */
+        .tail = STATESAMPLER_TAIL_UNEVEN};
     uint64_t batch[8], r;
     statesampler s, one;
     size_t count, i;
@@ -112,7 +148,7 @@ int main(int argc, char **argv)
         example_fail(2, "'%s' is not a FOLDER or a number of RANKS",
                      argv[argc - 1]);
     data.folder = argv[1];
-    shards_open(&data);
+    open_shards();
     if (data.count == 0)
         make_shards();
     shards_begin(&data, 0);

@@ -1,20 +1,25 @@
 /* shards.h - shuffled sequences of tokens from shards of unequal size, mapped
-   from disk. Used by shards.c; copy it if you like.
+   from disk. Used by shards.c; copy it if you like. Include it after
+   statesampler.h. It needs POSIX or Windows, and little-endian numbers.
 
    A folder has the shards 0.bin, 1.bin, ... in llm.c's layout: 256 int32, of
    which three are used (20240520, the version 1 and the number of tokens), then
-   uint16 tokens. A sequence is `length` tokens and the token after them.
+   uint16 tokens. A sequence is `length` tokens and the token after them. A
+   shard may be too short for any.
 
    The shards are shuffled. Every `window` shards in that order are a window, in
    which the sequences are shuffled. Two permutations and a binary search turn a
-   position into a shard and a place in it. Only the shards of one window are
-   mapped at a time. */
+   position into a shard and a place in it. At most `window` shards are open at
+   once; where windows meet, as for ranks of one process, some of each. */
 #ifndef SHARDS_H
 #define SHARDS_H
 
-#ifdef _WIN32
-#include <direct.h>
-#else
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef _WIN32
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,63 +27,78 @@
 #endif
 
 #define SHARDS_HEADER 1024u
-#define SHARDS_MOST 1000u
+#define SHARDS_MOST 1000u /* shards; shards_error says it, too */
+
+/* Errors, beside those of statesampler.h. */
+#define SHARDS_ESHARD (-1201)
+#define SHARDS_EMANY (-1202)
 
 typedef struct shard {
     uint64_t first, sequences; /* number of its first sequence; how many */
     size_t bytes;
-    void *map; /* NULL if it is not mapped */
+    void *map; /* NULL if it is not open */
 } shard;
 
+/* Set the first four, and everything else to 0. */
 typedef struct shards {
-    const char *folder;
-    uint32_t length, window, count, open, peak; /* peak: most open at once */
-    uint64_t seed, epoch, sequences;
+    const char *folder; /* stays yours */
+    uint32_t length, window; /* at least 1 each */
+    uint64_t seed;
+    uint32_t count, open, peak; /* peak: most open at once */
+    uint64_t epoch, sequences;
     uint64_t order[SHARDS_MOST], start[SHARDS_MOST + 1]; /* of order[k] */
-    shard shard[SHARDS_MOST];
+    shard file[SHARDS_MOST];
 } shards;
 
-static inline void shards_path(char path[1024], const char *folder, uint32_t k)
+/* An error in words. EIO: errno says why. */
+static inline const char *shards_error(int code)
 {
-    snprintf(path, 1024, "%s/%u.bin", folder, k);
+    if (code == SHARDS_ESHARD)
+        return "it is no shard of tokens, or has changed";
+    if (code == SHARDS_EMANY)
+        return "the folder has more than 1000 shards";
+    return STATESAMPLER_KIND(code) == STATESAMPLER_EIO
+               ? strerror(errno) : statesampler_error(code);
 }
 
-static inline void shards_write(const char *folder, uint32_t k,
-                                const uint16_t *tokens, uint32_t count)
+/* The name of a shard. EIO: it is too long. */
+static inline int shards_path(char path[1024], const char *folder, uint32_t k)
 {
-    int32_t header[SHARDS_HEADER / 4] = {20240520, 1, 0};
-    char path[1024];
-    FILE *file;
-
-    header[2] = (int32_t)count;
-    shards_path(path, folder, k);
-    file = fopen(path, "wb");
-    if (file == NULL || fwrite(header, sizeof header, 1, file) != 1 ||
-        fwrite(tokens, sizeof *tokens, count, file) != count ||
-        fclose(file) != 0) {
-        example_fail(1, "%s: %s", path, strerror(errno));
+    if (strlen(folder) > 1024 - sizeof "/4294967295.bin") {
+        errno = ENAMETOOLONG;
+        return STATESAMPLER_EIO;
     }
+    snprintf(path, 1024, "%s/%u.bin", folder, (unsigned)k);
+    return STATESAMPLER_OK;
 }
+
+/* --- Files -------------------------------------------------------------------
+
+   NULL: errno says why. */
 
 #ifdef _WIN32
-
-static inline int shards_make_folder(const char *path)
-{
-    return _mkdir(path);
-}
 
 /* Reads a file instead of mapping it. */
 static inline void *shards_map_file(const char *path, size_t *bytes)
 {
-    int code = statesampler_load_file(path, NULL, 0, bytes);
+    FILE *file = fopen(path, "rb");
+    long size = -1;
     void *map = NULL;
 
-    if (STATESAMPLER_KIND(code) == STATESAMPLER_ECAPACITY) {
-        map = malloc(*bytes);
+    if (file == NULL)
+        return NULL;
+    if (fseek(file, 0, SEEK_END) == 0)
+        size = ftell(file);
+    if (size > 0 && fseek(file, 0, SEEK_SET) == 0)
+        map = malloc((size_t)size);
+    if (map != NULL && fread(map, 1, (size_t)size, file) != (size_t)size) {
+        free(map);
+        map = NULL;
     }
-    if (map != NULL) {
-        example_file(path, statesampler_load_file(path, map, *bytes, NULL));
-    }
+    if (map == NULL)
+        errno = EIO;
+    *bytes = (size_t)size;
+    fclose(file);
     return map;
 }
 
@@ -90,22 +110,24 @@ static inline void shards_unmap_file(void *map, size_t bytes)
 
 #else
 
-static inline int shards_make_folder(const char *path)
-{
-    return mkdir(path, 0777);
-}
-
 static inline void *shards_map_file(const char *path, size_t *bytes)
 {
-    int file = open(path, O_RDONLY);
+    int file = open(path, O_RDONLY), why;
     void *map = MAP_FAILED;
     struct stat info;
 
-    if (file >= 0 && fstat(file, &info) == 0) {
+    if (file < 0)
+        return NULL;
+    if (fstat(file, &info) == 0) {
         *bytes = (size_t)info.st_size;
-        map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, file, 0);
-        close(file);
+        if ((uint64_t)info.st_size == *bytes)
+            map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, file, 0);
+        else
+            errno = EFBIG;
     }
+    why = errno;
+    close(file);
+    errno = why;
     return map == MAP_FAILED ? NULL : map;
 }
 
@@ -116,58 +138,86 @@ static inline void shards_unmap_file(void *map, size_t bytes)
 
 #endif
 
-/* Maps a shard and checks its header. Returns 0 if there is no such file. */
-static inline int shard_map(shards *all, uint32_t k)
+/* Opens a shard. ENOFILE: there is none. EIO: it cannot be opened. ESHARD: its
+   header or its size is wrong, or not what it was. */
+static inline int shards_map(shards *all, uint32_t k)
 {
-    shard *s = &all->shard[k];
-    int32_t header[3];
+    shard *s = &all->file[k];
+    int32_t header[3] = {0, 0, 0};
     char path[1024];
+    size_t bytes = 0;
+    void *map;
+    int code = shards_path(path, all->folder, k);
 
-    shards_path(path, all->folder, k);
-    s->map = shards_map_file(path, &s->bytes);
-    if (s->map == NULL && errno == ENOENT) {
-        return 0;
-    }
-    if (s->map == NULL || s->bytes < SHARDS_HEADER) {
-        example_fail(1, "%s cannot be mapped, or has no header", path);
-    }
-    memcpy(header, s->map, sizeof header);
+    if (code != STATESAMPLER_OK)
+        return code;
+    map = shards_map_file(path, &bytes);
+    if (map == NULL)
+        return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
+    if (bytes > SHARDS_HEADER)
+        memcpy(header, map, sizeof header);
     if (header[0] != 20240520 || header[1] != 1 || header[2] < 1 ||
-        s->bytes != SHARDS_HEADER + 2 * (size_t)header[2]) {
-        example_fail(1, "%s is not a shard", path);
+        bytes - SHARDS_HEADER != 2 * (uint64_t)header[2] ||
+        (s->bytes != 0 && s->bytes != bytes)) {
+        shards_unmap_file(map, bytes);
+        return SHARDS_ESHARD;
     }
+    s->map = map;
+    s->bytes = bytes;
     s->sequences = ((uint64_t)header[2] - 1) / all->length;
     all->open++;
     all->peak = all->open > all->peak ? all->open : all->peak;
-    return 1;
+    return STATESAMPLER_OK;
 }
 
-static inline void shards_unmap(shards *all)
+static inline void shards_unmap(shards *all, uint32_t k)
+{
+    if (all->file[k].map != NULL) {
+        shards_unmap_file(all->file[k].map, all->file[k].bytes);
+        all->file[k].map = NULL;
+        all->open--;
+    }
+}
+
+/* Closes all shards. shards_read opens them again. */
+static inline void shards_close(shards *all)
 {
     uint32_t k;
 
-    for (k = 0; k < all->count; k++) {
-        if (all->shard[k].map != NULL) {
-            shards_unmap_file(all->shard[k].map, all->shard[k].bytes);
-            all->shard[k].map = NULL;
-            all->open--;
-        }
-    }
+    for (k = 0; k < all->count; k++)
+        shards_unmap(all, k);
 }
 
-/* Counts the shards and their sequences. Set folder, length, window and seed
-   before, and everything else to 0. */
-static inline void shards_open(shards *all)
+/* --- The order ------------------------------------------------------------ */
+
+/* Counts the shards, perhaps none, and their sequences. EINVAL: length or
+   window is 0. EIO, ESHARD: of shard number `count`. EMANY: of the others there
+   are SHARDS_MOST. */
+static inline int shards_open(shards *all)
 {
-    while (shard_map(all, all->count)) {
-        if (all->count == SHARDS_MOST - 1) {
-            example_fail(1, "%s has more than %u shards", all->folder,
-                         SHARDS_MOST - 1);
-        }
-        all->shard[all->count].first = all->sequences;
-        all->sequences += all->shard[all->count++].sequences;
-        shards_unmap(all);
+    char path[1024];
+    FILE *more;
+    int code;
+
+    if (all->length == 0 || all->window == 0)
+        return STATESAMPLER_EINVAL;
+    while (all->count < SHARDS_MOST) {
+        code = shards_map(all, all->count);
+        if (STATESAMPLER_KIND(code) == STATESAMPLER_ENOFILE)
+            return STATESAMPLER_OK;
+        if (code != STATESAMPLER_OK)
+            return code;
+        shards_unmap(all, all->count);
+        all->file[all->count].first = all->sequences;
+        all->sequences += all->file[all->count].sequences;
+        all->count++;
     }
+    code = shards_path(path, all->folder, SHARDS_MOST);
+    more = code == STATESAMPLER_OK ? fopen(path, "rb") : NULL;
+    if (more == NULL)
+        return code;
+    fclose(more);
+    return SHARDS_EMANY;
 }
 
 /* Shuffles the shards for an epoch. */
@@ -177,13 +227,11 @@ static inline void shards_begin(shards *all, uint64_t epoch)
     uint32_t i;
 
     all->epoch = epoch;
-    example_must(
-        statesampler_perm_init(&perm, all->count, all->seed, epoch, 0));
+    statesampler_perm_init(&perm, all->count, all->seed, epoch, 0);
     statesampler_perm_fill(&perm, 0, 1, all->order, all->count);
-    for (i = 0; i < all->count; i++) {
+    for (i = 0; i < all->count; i++)
         all->start[i + 1] =
-            all->start[i] + all->shard[all->order[i]].sequences;
-    }
+            all->start[i] + all->file[all->order[i]].sequences;
 }
 
 /* Which shard of the shuffled order holds this number: the last one that starts
@@ -194,43 +242,61 @@ static inline uint32_t shards_search(const shards *all, uint64_t number)
 
     while (high - low > 1) { /* the distance halves each time */
         middle = low + (high - low) / 2;
-        low = all->start[middle] <= number ? middle : low;
-        high = all->start[middle] <= number ? high : middle;
+        if (all->start[middle] <= number)
+            low = middle;
+        else
+            high = middle;
     }
     return low;
 }
 
-/* The shard at a position. *place is the number of the sequence in it. */
-static inline uint32_t shards_find(const shards *all, uint64_t position,
-                                   uint64_t *place)
+/* The shard k at a position, and the number of the sequence in it; else 0.
+   ERANGE: the epoch has no such position. */
+static inline int shards_find(const shards *all, uint64_t position,
+                              uint32_t *k, uint64_t *place)
 {
-    uint32_t slot = shards_search(all, position);
-    uint32_t from = slot - slot % all->window, to = from + all->window;
-    uint64_t first = all->start[from], number;
+    uint32_t slot, from, to = all->count;
+    uint64_t first, number;
     statesampler_perm perm;
 
-    to = to < all->count ? to : all->count;
-    example_must(statesampler_perm_init(&perm, all->start[to] - first,
-                                        all->seed, all->epoch, 1 + from));
+    *k = 0;
+    *place = 0;
+    if (position >= all->sequences)
+        return STATESAMPLER_ERANGE;
+    slot = shards_search(all, position);
+    from = slot - slot % all->window;
+    if (to - from > all->window)
+        to = from + all->window;
+    first = all->start[from];
+    statesampler_perm_init(&perm, all->start[to] - first, all->seed,
+                           all->epoch, 1 + from);
     number = first + statesampler_perm_at(&perm, position - first);
     slot = shards_search(all, number);
+    *k = (uint32_t)all->order[slot];
     *place = number - all->start[slot];
-    return (uint32_t)all->order[slot];
+    return STATESAMPLER_OK;
 }
 
-/* The tokens of a sequence. Maps its shard if necessary, and before that unmaps
-   the shards of the last window. */
-static inline const uint16_t *shards_read(shards *all, uint32_t k,
-                                          uint64_t place)
+/* The length + 1 tokens of a sequence, until the next call; else NULL. Opens its
+   shard if necessary; if `window` are open, closes those before. ERANGE: there
+   is no such sequence. ENOFILE, EIO, ESHARD: of shard k. */
+static inline int shards_read(shards *all, uint32_t k, uint64_t place,
+                              const uint16_t **tokens)
 {
-    if (all->shard[k].map == NULL) {
-        if (all->open == all->window) {
-            shards_unmap(all);
-        }
-        shard_map(all, k);
+    int code = STATESAMPLER_OK;
+
+    *tokens = NULL;
+    if (k >= all->count || place >= all->file[k].sequences)
+        return STATESAMPLER_ERANGE;
+    if (all->file[k].map == NULL) {
+        if (all->open >= all->window)
+            shards_close(all);
+        code = shards_map(all, k);
     }
-    return (const uint16_t *)((const char *)all->shard[k].map +
-                              SHARDS_HEADER) + place * all->length;
+    if (code == STATESAMPLER_OK)
+        *tokens = (const uint16_t *)((const char *)all->file[k].map +
+                                     SHARDS_HEADER) + place * all->length;
+    return code;
 }
 
 #endif

@@ -837,7 +837,7 @@ shards() {
         rm torn/checkpoint
         $tear shards/4.bin >torn/4.bin
         status 1 shards torn </dev/null
-        finds '^shards: torn/4.bin ' err
+        finds '^shards: torn/4.bin: it is no shard of tokens' err
     done
     status 1 shards nowhere/shards
     finds '^shards: cannot make the folder nowhere/shards: No such file' err
