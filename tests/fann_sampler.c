@@ -91,6 +91,10 @@ int main(void)
     while (fann_sampler_next(later, data, &t, batch)) {
     }
     check(same(ours, later), "the same after a load, with another batch_size");
+    data->num_data = 0;
+    check(fann_sampler_init(&t, data, 7, 3) == STATESAMPLER_EINVAL &&
+              statesampler_epoch(&t) == 4, "no rows are refused");
+    data->num_data = ROWS;
     data->input[0][0] = 1;
     fann_sampler_init(&t, data, 7, 3);
     check(STATESAMPLER_KIND(fann_sampler_load(later, data, &t, bytes, size)) ==

@@ -86,8 +86,9 @@ int main(void)
     static const unsigned sizes[][2] = {{40, 0}, {40, 10}, {200, 199 - 20},
                                         {199, 50}, {5, 0}, {60, 55}};
     unsigned seen[MOST], k, i, epoch;
+    size_t count;
     uint64_t held[MOST];
-    split s;
+    split s, before;
 
     for (k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
         const unsigned n = sizes[k][0], held_out = sizes[k][1];
@@ -96,18 +97,32 @@ int main(void)
         for (epoch = 1; epoch <= 3; epoch++) {
             memset(seen, 0, sizeof seen);
             one_epoch(&s, n, held_out, seen);
-            split_held_out(&s, 0, held, held_out);
+            check(split_held_out(&s, 0, held, MOST) == held_out,
+                  "the samples held out", n, held_out);
             for (i = 0; i < held_out; i++)
                 seen[held[i]]++;
             for (i = 0; i < n; i++)
                 check(seen[i] == 1, "once", n, held_out);
         }
     }
+    before = s;
     check(split_init(&s, 10, 11, 1, 1, 1) == STATESAMPLER_EINVAL &&
               split_init(&s, 10, 10, 1, 1, 1) == STATESAMPLER_EINVAL &&
               split_init(&s, 10, 5, 6, 1, 1) == STATESAMPLER_EINVAL &&
-              split_init(&s, 10, 5, 5, 1, 1) == STATESAMPLER_OK,
+              split_init(&s, 10, 10, 0, 1, 1) == STATESAMPLER_EINVAL &&
+              split_init(&s, 0, 0, 0, 1, 1) == STATESAMPLER_EINVAL &&
+              split_init(&s, STATESAMPLER_NONE, 5, 5, 1, 1) < 0 &&
+              split_init(&s, STATESAMPLER_MAX_SAMPLES + 5, 5, 5, 1, 1) < 0,
           "what is refused", 10, 0);
+    check(memcmp(&before, &s, sizeof s) == 0, "changed by an error", 10, 0);
+    check(split_init(&s, 10, 5, 5, 1, 1) == STATESAMPLER_OK &&
+              split_init(&s, 10, 9, 0, 1, 1) == STATESAMPLER_OK &&
+              split_next(&s, held, &count) == 1 && count == 1,
+          "a batch_size of 0 is 1", 10, 9);
+    check(split_held_out(&s, 9, held, 3) == 0 &&
+              split_held_out(&s, 8, held, 3) == 1 &&
+              split_held_out(&s, STATESAMPLER_NONE, held, 3) == 0,
+          "no more than are held out", 10, 9);
     if (failures == 0)
         printf("split: right for %d datasets\n", (int)k);
     return failures != 0;

@@ -13,9 +13,9 @@
 
 #include <string.h>
 
-/* Starts a sampler over the rows of `data`, at least one. Its stream is a hash
-   of all values, so a state of other data is refused. Returns what
-   statesampler_init does. */
+/* Starts a sampler over the rows of `data`. Its stream is a hash of all values,
+   so a state of other data is refused. EINVAL: there are no rows; or what
+   statesampler_init refuses. */
 static inline int fann_sampler_init(statesampler *s,
                                     const struct fann_train_data *data,
                                     uint64_t seed, uint32_t batch_size)
@@ -23,6 +23,9 @@ static inline int fann_sampler_init(statesampler *s,
     statesampler_desc desc;
     unsigned row;
 
+    if (data->num_data == 0) {
+        return STATESAMPLER_EINVAL;
+    }
     memset(&desc, 0, sizeof desc);
     desc.num_samples = data->num_data;
     desc.seed = seed;

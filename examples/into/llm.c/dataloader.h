@@ -76,8 +76,11 @@ static inline void dataloader_init(DataLoader *loader,
 
     memset(loader, 0, sizeof *loader);
     memset(&desc, 0, sizeof desc);
-    dataloader_check_(B - 1 < INT32_MAX && T - 1 < INT32_MAX, "dataloader_init",
-                      "B and T are 1 or more");
+    /* T ints must have a size, also where size_t has 32 bits. */
+    dataloader_check_(B - 1 < INT32_MAX && T - 1 < INT32_MAX / sizeof(int),
+                      "dataloader_init", "B and T are 1 or more");
+    dataloader_check_(num_processes > 0, "dataloader_init",
+                      "num_processes is 1 or more");
     dataloader_check_(glob(filename_pattern, 0, NULL, &loader->glob_result) ==
                       0, filename_pattern, "there are no such files");
     shards = loader->glob_result.gl_pathc;
