@@ -80,7 +80,9 @@ static inline int recall_present(statesampler_mix *mix,
         return 0;
     for (size_t i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        recall_source(state, i, &desc, &mix->sources[i].weight);
+        if (recall_source(state, i, &desc, &mix->sources[i].weight) !=
+            STATESAMPLER_OK)
+            return 0;
         statesampler_begin(s, 2 * desc.epoch - statesampler_epoch(s));
     }
     return statesampler_mix_init(mix, mix->sources, mix->num_sources,

@@ -84,14 +84,16 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
     statesampler_mix_describe(state, size, 0, NULL, &place);
     r->batch_size = 0; /* becomes the largest */
     for (size_t i = 0; i < r->num_sources; i++) {
-        recall_source(state, i, &desc, &sources[i].weight);
+        code = recall_source(state, i, &desc, &sources[i].weight);
+        if (code != STATESAMPLER_OK)
+            return code;
         if (desc.batch_size > r->batch_size)
             r->batch_size = desc.batch_size;
+        if (r->world_size == 0)
+            r->world_size = desc.world_size;
     }
     if (r->epoch == STATESAMPLER_NONE)
         r->epoch = place.epoch;
-    if (r->world_size == 0)
-        r->world_size = desc.world_size;
     return statesampler_mix_reshape(&r->mix, 0, r->world_size);
 }
 
