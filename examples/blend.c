@@ -74,7 +74,7 @@ static void train(checkpoint *now, uint32_t rank, const uint32_t *shape,
     uint64_t turn = first_turn(begin, rank, shape[0], shape[1]);
     uint64_t last = turn + shape[1];
     int count[BLEND_SOURCES] = {0}, share[BLEND_SOURCES] = {0}; /* x 100 */
-    uint32_t k, source;
+    uint32_t k, source = 0;
     size_t one;
 
     for (; turn < last && turn < 3 * STAGE; turn++) {
@@ -122,7 +122,7 @@ static int check_slots(void)
     unsigned seen[2][512] = {{0}}, sees[2] = {0, 0}, k, good = 1;
     uint64_t step, turn, index;
     statesampler_mix all;
-    uint32_t source;
+    uint32_t source = 0;
     size_t one;
 
     for (k = 0; k < 512; k++) {

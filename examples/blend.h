@@ -1,9 +1,12 @@
 /* blend.h - for blend.c: arguments, checkpoint, shares, and the table that
-   other libraries blend by. */
+   other libraries blend by. Include it after statesampler.h, with
+   STATESAMPLER_HOSTED. */
 #ifndef BLEND_H
 #define BLEND_H
 
 #include <time.h>
+
+#include "example.h"
 
 #define BLEND_SOURCES 8u
 #define BLEND_SAMPLES 10000000u /* of the table */
@@ -11,7 +14,8 @@
 /* --- Arguments and checkpoint --------------------------------------------- */
 
 /* Reads RANKS and BATCH into shape. Returns FILE, or NULL if there is none. */
-static const char *blend_arguments(int argc, char **argv, uint32_t *shape)
+static inline const char *blend_arguments(int argc, char **argv,
+                                          uint32_t *shape)
 {
     example_begin(argc, argv, 3, "usage: blend [FILE RANKS BATCH]\n\n"
                   "Blends 8 sources in three shapes and compares with a "
@@ -30,7 +34,7 @@ static const char *blend_arguments(int argc, char **argv, uint32_t *shape)
 
 /* Reads the checkpoint if there is one. Writes it back at once, so that a file
    that cannot be written is found before the training. */
-static void blend_open(const char *file, void *checkpoint, size_t bytes)
+static inline void blend_open(const char *file, void *checkpoint, size_t bytes)
 {
     int code;
 
@@ -51,14 +55,14 @@ static void blend_open(const char *file, void *checkpoint, size_t bytes)
 static int blend_owed[BLEND_SOURCES]; /* share minus samples, so far */
 static int blend_worst;               /* the largest difference in a batch */
 
-static void blend_title(uint64_t turn, const uint32_t *shape)
+static inline void blend_title(uint64_t turn, const uint32_t *shape)
 {
     printf("turn %" PRIu64 ", %u ranks, batches of %u\n", turn, shape[0],
            shape[1]);
 }
 
 /* Adds the samples of each source in a batch, and what they should be. */
-static void blend_tally(const int *count, const int *share, int show)
+static inline void blend_tally(const int *count, const int *share, int show)
 {
     uint32_t k;
 
@@ -74,7 +78,7 @@ static void blend_tally(const int *count, const int *share, int show)
 }
 
 /* Returns 1 if every source had exactly its share. */
-static int blend_exact(void)
+static inline int blend_exact(void)
 {
     uint32_t k;
     int exact = 1;
@@ -95,7 +99,7 @@ static uint16_t *blend_whose;
 static uint64_t *blend_which;
 
 /* Builds the table. Returns how many seconds that took. */
-static double blend_build_table(const uint32_t *percent)
+static inline double blend_build_table(const uint32_t *percent)
 {
     uint64_t had[BLEND_SOURCES] = {0}, i;
     clock_t begun = clock();
@@ -119,7 +123,8 @@ static double blend_build_table(const uint32_t *percent)
 
 /* Prints the cost of the table and of seeking in a mix. Returns 1 if each
    source has its share in the table. */
-static int blend_compare(statesampler_mix *mix, const uint32_t *percent)
+static inline int blend_compare(statesampler_mix *mix,
+                                const uint32_t *percent)
 {
     uint64_t had[BLEND_SOURCES] = {0}, i, index;
     double seconds;

@@ -59,17 +59,20 @@ static inline void example_file(const char *path, int code)
     }
 }
 
-/* The number that is all of an argument. */
+/* The number that is all of an argument. (C++98 has no strtoull.) */
 static inline uint64_t example_number(const char *text, uint64_t least,
                                       uint64_t most)
 {
-    char *end;
-    unsigned long long value;
+    const char *at = text;
+    uint64_t value = 0, digit;
+    int good = *at != '\0';
 
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 ||
-        value < least || value > most) {
+    for (; good && *at != '\0'; at++) {
+        digit = (uint64_t)*at - '0'; /* what is no digit is above 9 */
+        good = digit <= 9 && digit <= most && value <= (most - digit) / 10;
+        value = 10 * value + digit;
+    }
+    if (!good || value < least) {
         example_fail(2, "'%s' is not a number from %" PRIu64 " to %" PRIu64,
                      text, least, most);
     }

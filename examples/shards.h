@@ -277,9 +277,10 @@ static inline int shards_find(const shards *all, uint64_t position,
     return STATESAMPLER_OK;
 }
 
-/* The length + 1 tokens of a sequence, until the next call; else NULL. Opens its
-   shard if necessary; if `window` are open, closes those before. ERANGE: there
-   is no such sequence. ENOFILE, EIO, ESHARD: of shard k. */
+/* Sets *tokens to the length + 1 tokens of a sequence, until the next call; else
+   to NULL. Opens its shard if necessary; if `window` are open, closes those
+   before. ERANGE: there is no such sequence. ENOFILE, EIO, ESHARD: of shard
+   k. */
 static inline int shards_read(shards *all, uint32_t k, uint64_t place,
                               const uint16_t **tokens)
 {

@@ -23,6 +23,17 @@ tool() { # NAME WHAT
     return 1
 }
 
+# Whether a compiler finds a header of another library.
+library() { # LANGUAGE HEADER WHAT [FLAG...]
+    language=$1 header=$2 what=$3
+    shift 3
+    printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$header" |
+        ${CC:-cc} -E "$@" -x $language - >/dev/null 2>&1 || {
+        skip "$what" "$header"
+        return 1
+    }
+}
+
 # The options for x86's longer vectors that a compiler here knows, and whether
 # this processor has a feature.
 x86= machine=$(uname -m)

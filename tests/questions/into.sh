@@ -303,17 +303,6 @@ lines_told() {
     done <told | diff told -
 }
 
-# Whether a compiler finds a header of another library.
-library() { # LANGUAGE HEADER WHAT [FLAG...]
-    language=$1 header=$2 what=$3
-    shift 3
-    printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$header" |
-        ${CC:-cc} -E "$@" -x $language - >/dev/null 2>&1 || {
-        skip "$what" "$header"
-        return 1
-    }
-}
-
 questions() {
     ask 'kills.sh tells what goes on from what forgets' kills_tell
     if tool git 'the commits of examples/into'; then

@@ -1,7 +1,8 @@
 /* epochs.h - epochs of ggml-opt that go on at the next batch after a kill: with
    the order, the weights, AdamW's moments and its count of steps. Include it
-   after statesampler.h and split.h. It calls only what ggml's headers declare,
-   and needs an optimizer context with static graphs, as ggml_opt_epoch does.
+   after statesampler.h; copy it with split.h. It calls only what ggml's headers
+   declare, and needs an optimizer context with static graphs, as ggml_opt_epoch
+   does.
 
    What a ggml_opt_result_t has added up of an epoch is not saved. */
 #ifndef EPOCHS_H
@@ -11,6 +12,8 @@
 #include <ggml-opt.h>
 #include <math.h>
 #include <string.h>
+
+#include "split.h"
 
 /* Set all but `steps`, samples by split_init. Its batch_size is that of a step
    of the optimizer: the inputs' second dimension times the opt_period. */

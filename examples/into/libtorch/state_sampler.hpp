@@ -1,7 +1,7 @@
 /* state_sampler.hpp - a sampler for libtorch's DataLoader that goes on at the
    very next batch after a kill, on other ranks and with any workers.
 
-   Include it after torch/data.h, torch/serialize.h and statesampler.h. C++14.
+   Include it after statesampler.h. C++14.
 
        StateSampler sampler(desc);
        auto loader = torch::data::make_data_loader(dataset, sampler, options);
@@ -19,6 +19,8 @@
 #ifndef STATE_SAMPLER_HPP
 #define STATE_SAMPLER_HPP
 
+#include <torch/data.h>
+#include <torch/serialize.h>
 #include <memory>
 #include <vector>
 

@@ -1,6 +1,7 @@
 /* checkpoint.h - weights, AdamW's moments, the step and the place in the data
-   in one file, which a kill leaves whole, old or new. Include it after
-   dataloader.h. It needs POSIX, and little-endian numbers, as llm.c does.
+   in one file, which a kill leaves whole, old or new. Copy it with
+   dataloader.h. It needs POSIX (with -std=c99 also -D_POSIX_C_SOURCE=200809L)
+   and little-endian numbers, as llm.c does.
 
    The file is one of llm.c's models, version 3, so gpt2_build_from_checkpoint
    reads it, with more behind the weights: both moments. In its header, 256
@@ -8,6 +9,8 @@
    a state. */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
+
+#include "dataloader.h"
 
 #define CHECKPOINT_MARK 20260101
 
