@@ -353,11 +353,15 @@ vectors:
 	python3 tests/reference.py >build/vectors.json
 	cp build/vectors.json tests/vectors.json
 
+# The examples are C99 and, for a CC that is a C++ compiler, C++.
+STANDARD = $(if $(findstring ++,$(CC)),,-std=c99)
+LANGUAGE = $(if $(findstring ++,$(CC)),-x c++)
+
 # Renamed into place, as another test may run or build it at the same time.
 build/%: examples/%.c statesampler.h $(wildcard examples/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ $< \
-	    -lm -pthread && mv $@.$$$$ $@
+	$(CC) $(STANDARD) $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ \
+	    $(LANGUAGE) $< -lm -pthread && mv $@.$$$$ $@
 
 # Words of six languages, 65,536 of each, from Debian's packages wamerican,
 # wdutch, wfrench, witalian, wngerman and wspanish.

@@ -40,7 +40,7 @@ static void make(int kind)
         x = kind == 0 ? 2 * draw() : -log(draw());
         if (kind == 2)
             x = exp(sqrt(2 * x) * cos(2 * acos(-1) * draw()) - 0.5);
-        whole[count] = 1 + (uint32_t)fmin(x * MEAN, LARGEST);
+        whole[count] = 1 + (uint32_t)fmin(x * (double)MEAN, LARGEST);
     }
 }
 

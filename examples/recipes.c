@@ -862,8 +862,8 @@ static void check_train_arrived(void)
 {
     const statesampler_desc desc = {
         .num_samples = STATESAMPLER_MAX_SAMPLES,
-        .order = STATESAMPLER_ORDER_SEQUENTIAL,
-        .batch_size = STEP};
+        .batch_size = STEP,
+        .order = STATESAMPLER_ORDER_SEQUENTIAL};
     uint64_t arrived, steps;
     statesampler s;
     int so = 1;
@@ -1002,9 +1002,9 @@ static unsigned run_pass(statesampler_desc *desc, uint32_t ranks)
 /* What is still there at its end must come once, what was lost at most once. */
 static int is_exact_pass(uint64_t pass, uint32_t ranks)
 {
-    statesampler_desc desc = {.seed = 42, .batch_size = BATCH, .epoch = pass,
-                              .tail = STATESAMPLER_TAIL_UNEVEN,
-                              .world_size = ranks % 3 + 1};
+    statesampler_desc desc = {.seed = 42, .epoch = pass,
+                              .world_size = ranks % 3 + 1, .batch_size = BATCH,
+                              .tail = STATESAMPLER_TAIL_UNEVEN};
     uint64_t low = low_kept, high = high_kept;
     int so;
 

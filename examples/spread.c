@@ -48,9 +48,10 @@ static int live(const statesampler_perm *shuffle, unsigned char *state,
                 uint64_t number)
 {
     const statesampler_desc desc = {
-        .num_samples = s.samples, .order = STATESAMPLER_ORDER_SEQUENTIAL,
-        .batch_size = BATCH * (4 - (uint32_t)(number % 4)), .seed = s.seed,
+        .num_samples = s.samples, .seed = s.seed,
         .stream = statesampler_hash(s.apart, ids, (size_t)s.samples * 8),
+        .batch_size = BATCH * (4 - (uint32_t)(number % 4)),
+        .order = STATESAMPLER_ORDER_SEQUENTIAL,
         .tail = STATESAMPLER_TAIL_UNEVEN};
     uint64_t i = spread_room(s.samples, STEP), room = i, twice = 0;
     uint64_t *out, steps = s.samples / STEP / 10 + number % 7 + 3;

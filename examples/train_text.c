@@ -28,6 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __cplusplus
+#define restrict __restrict /* as gcc and clang call it there */
+#endif
+
 enum {
     CONTEXT = 8, /* bytes that the model sees */
     EMBED = 16,  /* size of the embedding of a byte */
@@ -93,7 +97,7 @@ typedef struct text {
 } text;
 
 typedef struct corpus {
-    text text[TEXTS];
+    struct text text[TEXTS];
     uint32_t texts;
     size_t size;
     uint64_t samples;           /* of all texts */
@@ -184,7 +188,8 @@ static double bigram_bits(const corpus *c)
         double nats = 0;
         for (k = 0; k < c->held_out; k++) {
             unsigned a = c->held[k][-1], b = c->held[k][0];
-            double share = (single[b] + 1) / ((double)c->samples + BYTES);
+            double share =
+                (single[b] + 1) / (double)(c->samples + (uint64_t)BYTES);
             nats -= log((pair[a][b] + tau * share) / (before[a] + tau));
         }
         best = nats < best ? nats : best;
@@ -331,8 +336,8 @@ static void model_init(model *m, uint64_t seed)
 {
     memset(m, 0, sizeof *m);
     fill(&m->embed[0][0], BYTES * EMBED, 1, &seed);
-    fill(&m->w1[0][0], INPUT * HIDDEN, sqrt(3.0 / INPUT), &seed);
-    fill(&m->w2[0][0], HIDDEN * BYTES, sqrt(3.0 / HIDDEN), &seed);
+    fill(&m->w1[0][0], INPUT * HIDDEN, sqrt(3 / (double)INPUT), &seed);
+    fill(&m->w2[0][0], HIDDEN * BYTES, sqrt(3 / (double)HIDDEN), &seed);
 }
 
 static double held_out_bits(const model *m, const corpus *c)
@@ -378,9 +383,9 @@ typedef struct worker {
 
 typedef struct run {
     options option;
-    corpus corpus;
-    model model;
-    progress progress;
+    struct corpus corpus;
+    struct model model;
+    struct progress progress;
     worker *ranks;
     unsigned char *checkpoint;
     uint64_t *indices; /* a rank's batch */
@@ -828,8 +833,8 @@ static int options_read(options *o, int argc, char **argv)
         {.name = "--seed", .number = &o->seed, .high = UINT64_MAX},
         {.name = "--every", .number = &o->every, .low = 1,
          .high = UINT64_MAX},
-        {.name = "--rate", .real = &o->rate, .high = 100},
-        {.name = "--hold-at", .real = &o->hold_at, .high = 100000},
+        {.name = "--rate", .high = 100, .real = &o->rate},
+        {.name = "--hold-at", .high = 100000, .real = &o->hold_at},
         {.name = "--checkpoint", .text = &o->checkpoint},
         {.name = "--weights", .text = &o->weights},
         {.name = "--log", .text = &o->log},

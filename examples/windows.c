@@ -23,14 +23,14 @@ static const char usage[] =
 
 static struct {
     char text[BYTES];
-    uint32_t class;
+    uint32_t label;
 } lines[LINES];
 static uint64_t samples, held, order[LINES], buffer[LINES];
 static double weight[8192][CLASSES];
 static int exact = 1;
 
 /* Every eighth line is held out, and kept at the end. */
-static void read_lines(const char *path, uint32_t class)
+static void read_lines(const char *path, uint32_t label)
 {
     char text[BYTES] = "";
     uint64_t i;
@@ -39,7 +39,7 @@ static void read_lines(const char *path, uint32_t class)
     while (samples + held < LINES && fgets(text, BYTES, stdin) != NULL) {
         i = (samples + held) % 8 == 7 ? LINES - ++held : samples++;
         memcpy(lines[i].text, text, BYTES);
-        lines[i].class = class;
+        lines[i].label = label;
     }
 }
 
@@ -66,7 +66,7 @@ static void fill_order(const statesampler_desc *desc, uint64_t size)
 /* A step of gradient descent. Returns whether the likeliest class was wrong. */
 static int learn(uint64_t line, double rate)
 {
-    uint32_t found[BYTES], count = 0, last = 0, i, class, best = 0;
+    uint32_t found[BYTES], count = 0, last = 0, i, label, best = 0;
     double odds[CLASSES] = {0}, sum = 0;
     const char *at;
 
@@ -74,18 +74,18 @@ static int learn(uint64_t line, double rate)
         last = (last << 8 | (unsigned char)*at) & 0xffffff;
         found[count++] = last * 2654435761u >> 19;
     }
-    for (class = 0; class < CLASSES; class++) {
+    for (label = 0; label < CLASSES; label++) {
         for (i = 0; i < count; i++)
-            odds[class] += weight[found[i]][class];
-        sum += odds[class] = exp(odds[class]);
-        best = odds[class] > odds[best] ? class : best;
+            odds[label] += weight[found[i]][label];
+        sum += odds[label] = exp(odds[label]);
+        best = odds[label] > odds[best] ? label : best;
     }
-    for (class = 0; class < CLASSES; class++) {
-        odds[class] = (class == lines[line].class) - odds[class] / sum;
+    for (label = 0; label < CLASSES; label++) {
+        odds[label] = (label == lines[line].label) - odds[label] / sum;
         for (i = 0; i < count; i++)
-            weight[found[i]][class] += rate * odds[class];
+            weight[found[i]][label] += rate * odds[label];
     }
-    return best != lines[line].class;
+    return best != lines[line].label;
 }
 
 /* Trains for some epochs at a rate that falls to 0, and returns the error in %.
@@ -102,7 +102,7 @@ static double train(statesampler_desc desc, uint64_t epochs, uint64_t size,
         for (i = 0; i < samples; i++) {
             if (i % BATCH == 0)
                 memset(had, 0, sizeof had);
-            n = had[lines[order[i]].class]++;
+            n = had[lines[order[i]].label]++;
             *sum += (n + 1) * log2(n + 1) - (n > 0 ? n * log2(n) : 0);
             learn(order[i], left-- / all / 16);
         }
@@ -120,7 +120,7 @@ static void compare(const char *name, uint32_t kind, uint64_t window,
         .num_samples = samples, .batch_size = BATCH, .order = kind,
         .chunk_size = chunk, .window = window};
     double sum = 0, error = train(desc, 1, buffered * chunk, &sum);
-    double bits = log2(BATCH) - sum / (double)samples;
+    double bits = log2((double)BATCH) - sum / (double)samples;
 
     printf("%-16s %3d  %6.3f bits  %5.2f %%  %5.2f %%\n", name,
            (int)(buffered > 0 ? buffered : window), bits, error,

@@ -11,6 +11,31 @@ examples() {
         LDFLAGS="$LDFLAGS $core" && sh tests/examples.sh build $core)
 }
 
+# All that make examples builds, here, without a warning of those that people
+# ask for. A description names what it sets, which C++ warns of if told to.
+examples_by() { # COMPILER
+    flags='-O3 -Wall -Wextra -Werror -Wno-missing-field-initializers'
+    "$MAKE" -s -f "$root/Makefile" build/quickstart ${STB_FLAGS:+build/grow} \
+        CC=$1 CFLAGS="$flags" LDFLAGS=
+    case $1 in *++) language='-x c++' ;; *) language= ;; esac
+    $1 $flags -I. $STB_FLAGS $core_flags $language -c -o core.o tests/core.c
+    "$MAKE" -s -f "$root/Makefile" examples CC=$1 LDFLAGS=core.o \
+        CFLAGS="$flags -DSTATESAMPLER_IMPLEMENTATION_INCLUDED"
+    quietly build/recipes
+    quietly build/edit saved
+    quietly build/shards shards
+}
+
+# As most people compile them: with the header's functions, which the compiler
+# then looks into. Clang warns before it optimises.
+examples_optimised() {
+    for source in examples/*.c; do
+        [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' $source || continue
+        gcc -std=c99 -O2 -Wall -Wextra -Werror -I. $STB_FLAGS -c -o one.o \
+            $source
+    done
+}
+
 # For Windows, without a warning, the header's functions compiled once for all
 # but grow.c; the one that starts processes is run there. Where gcc optimises it
 # sees no more here than in warnings.sh.
@@ -74,6 +99,14 @@ questions() {
     ask 'no statistic tells it from Fisher-Yates (short)' quality
     ask 'the bench measures right results, and every row (quick)' bench
     ask 'examples' examples
+    for compiler in g++ clang++; do
+        ! tool $compiler "the examples with CC=$compiler" ||
+            ask "the examples with CC=$compiler, no warning at -O3" \
+                examples_by $compiler
+    done
+    ! tool gcc 'the examples at -O2' ||
+        ask 'the examples at -O2 -Wall -Wextra, no warning: gcc' \
+            examples_optimised
     if tool x86_64-w64-mingw32-gcc 'the examples for Windows' &&
         tool wine 'the examples for Windows'; then
         ask 'examples compile for Windows, and resume.c runs (mingw-w64, wine)' \
