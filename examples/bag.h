@@ -5,20 +5,42 @@
    last of one bag is not the first of the next (but may have its number). Items
    are numbers of yours; one may be there several times, as in a loot table.
 
-   A state is two words, which in a file are 16 bytes, little-endian:
-   word 0, from bit 0 on: seed (32 bits), number of the order (24), back (8)
-   word 1, from bit 0 on: drawn (24 bits), base (24), check word (16)
-   It does not hold the items. bag_add and bag_remove change their order: from
-   then on save them too, in one file with the state. */
+       bag_draw      what comes next: shuffle, loot, spawns
+       bag_take      this item now: a song that was clicked, then the rest
+       bag_hold      the card goes to a hand, and does not come until
+       bag_discard   it is on the discard pile, which the next bag shuffles
+       bag_walk      back and forward, or down the discard pile
+       bag_add, bag_remove
+
+   No artist twice in a row? That needs an order of its own: spread.h, and
+   into/games/artists.c is a playlist of it.
+
+   To save, write the 16 bytes of bag_save, as they are on any machine:
+
+       bytes 0-3 seed, 4-6 number of the order, 7 back, 8-10 drawn, 11-13 base,
+       14-15 check; each with its lowest byte first
+
+   Draws and walks change nothing else. All other functions change the items,
+   their order or `count`, and those of hands also `held`: after them, and after
+   a draw while something is held, save these too, in one file with the state.
+
+   An item takes 12 bytes of RAM: 4 of `items` and 8 of `order`. 255 tracks need
+   3,060 bytes, which an Arduino Uno (2 KB) does not have; 100 fit. */
 #ifndef BAG_H
 #define BAG_H
 
-/* Set the first five, and call bag_begin. The arrays have `room` numbers each.
-   count - drawn are left. base: those drawn before the last add or remove. */
+enum { BAG_BYTES = 16 }; /* of a state */
+
+/* Set the first five, and call bag_begin; to go on with items in hands, set
+   `held`, too. The arrays have `room` numbers each.
+
+   The order has three parts: what is in hands (`held` items), what came (up to
+   `drawn`; with cards, this is the discard pile) and what is left. base: what
+   `drawn` was at the last bag_add or bag_remove. */
 typedef struct bag {
     uint32_t *items; /* the first `count` are yours */
     uint64_t *order; /* position p has items[order[p]] */
-    uint32_t room, count, seed, number, back, drawn, base;
+    uint32_t room, count, seed, number, back, drawn, base, held;
 } bag;
 
 /* Shuffles what comes from `base` on, all at once: as many lone calls of
@@ -34,39 +56,69 @@ static inline void bag_fill(bag *b)
         b->order[i] = i < b->base ? i : b->base + b->order[i];
 }
 
-static inline void bag_save(const bag *b, uint64_t state[2])
-{
-    uint64_t check = b->count;
-    uint32_t i;
+/* --- states --------------------------------------------------------------- */
 
-    state[0] = b->seed | (uint64_t)b->number << 32 | (uint64_t)b->back << 56;
-    state[1] = b->drawn | (uint64_t)b->base << 24;
-    for (i = 0; i < b->count + 2; i++) {
-        check ^= i < 2 ? state[i] : b->items[i - 2];
-        check *= 0x9e3779b97f4a7c15u; /* as in statesampler.h's states */
-        check ^= check >> 32;
-    }
-    state[1] |= check >> 48 << 48;
+static inline void bag_write(unsigned char *to, uint64_t number, int bytes)
+{
+    int i;
+
+    for (i = 0; i < bytes; i++)
+        to[i] = (unsigned char)(number >> 8 * i);
 }
 
-/* Begins; or, with a state, goes on from it, with the items of then. Here and
-   below: returns NULL, or what is wrong, and then has changed nothing. */
-static inline const char *bag_begin(bag *b, const uint64_t *state)
+static inline uint32_t bag_read(const unsigned char *from, int bytes)
 {
-    bag to = {b->items, b->order, b->room, b->count, b->seed, 0, 0, 0, 0};
-    uint64_t again[2];
+    uint32_t number = 0;
+
+    while (bytes-- > 0)
+        number = number << 8 | from[bytes];
+    return number;
+}
+
+static inline uint64_t bag_mix(uint64_t check, uint64_t value)
+{
+    check = (check ^ value) * 0x9e3779b97f4a7c15u; /* as in statesampler.h */
+    return check ^ check >> 32;
+}
+
+static inline void bag_save(const bag *b, unsigned char state[BAG_BYTES])
+{
+    uint64_t low = b->seed | ((uint64_t)b->back << 24 | b->number) << 32;
+    uint64_t high = b->drawn | (uint64_t)b->base << 24;
+    uint64_t check = b->count | (uint64_t)b->held << 32;
+    uint32_t i;
+
+    check = bag_mix(bag_mix(check, low), high);
+    for (i = 0; i < b->count; i++)
+        check = bag_mix(check, b->items[i]);
+    bag_write(state, low, 8);
+    bag_write(state + 8, high, 6);
+    bag_write(state + 14, check >> 48, 2);
+}
+
+/* Begins, with nothing in hands; or, with a state, goes on from it, with the
+   items and `held` of then. Here and below: returns NULL, or what is wrong, and
+   then has changed nothing. */
+static inline const char *bag_begin(bag *b, const unsigned char *state)
+{
+    bag to = {b->items, b->order, b->room, b->count, b->seed, 0, 0, 0, 0, 0};
+    unsigned char again[BAG_BYTES], other = 0;
+    int i;
 
     if (b->room > 0xffffff || b->count > b->room)
         return "room must be below 2^24, and count at most room";
     if (state != NULL) {
-        to.seed = (uint32_t)state[0];
-        to.number = (uint32_t)(state[0] >> 32) & 0xffffff;
-        to.back = (uint32_t)(state[0] >> 56);
-        to.drawn = (uint32_t)state[1] & 0xffffff;
-        to.base = (uint32_t)(state[1] >> 24) & 0xffffff;
+        to.seed = bag_read(state, 4);
+        to.number = bag_read(state + 4, 3);
+        to.back = state[7];
+        to.drawn = bag_read(state + 8, 3);
+        to.base = bag_read(state + 11, 3);
+        to.held = b->held;
         bag_save(&to, again);
-        if (again[1] != state[1] || to.drawn > to.count ||
-            to.base > to.drawn || to.back > to.drawn)
+        for (i = 0; i < BAG_BYTES; i++)
+            other |= again[i] ^ state[i];
+        if (other != 0 || to.drawn > to.count || to.base > to.drawn ||
+            to.held > to.drawn || to.back > to.drawn - to.held)
             return "this state was not saved with these items, or is damaged";
     }
     *b = to;
@@ -74,38 +126,7 @@ static inline const char *bag_begin(bag *b, const uint64_t *state)
     return NULL;
 }
 
-/* Draws a new item; with none left, of the next bag. 0: there are no items. */
-static inline int bag_draw(bag *b, uint32_t *item)
-{
-    uint64_t last, tries = 64; /* all fail in one of 2^64 bags at most */
-
-    if (b->count == 0)
-        return 0;
-    if (b->drawn == b->count) {
-        last = b->order[b->count - 1];
-        b->drawn = b->base = 0;
-        do {
-            b->number = (b->number + 1) & 0xffffff;
-            bag_fill(b);
-        } while (b->order[0] == last && b->count > 1 && --tries > 0);
-    }
-    b->back = 0;
-    *item = b->items[b->order[b->drawn++]];
-    return 1;
-}
-
-/* Goes back (steps: -1) or forward (1) among what was drawn from this bag, 255
-   steps at most. Returns 0 where there is no such item. */
-static inline int bag_walk(bag *b, int steps, uint32_t *item)
-{
-    uint32_t back = b->back - (uint32_t)steps; /* below 0: above 255 */
-
-    if (back > 255 || back >= b->drawn)
-        return 0;
-    b->back = back;
-    *item = b->items[b->order[b->drawn - 1 - back]];
-    return 1;
-}
+/* --- what comes ----------------------------------------------------------- */
 
 /* Puts the items in this bag's order, so that its rest can be shuffled anew. */
 static inline void bag_settle(bag *b)
@@ -119,6 +140,158 @@ static inline void bag_settle(bag *b)
     b->base = b->drawn;
 }
 
+/* Begins the next bag: shuffles all that is in no hand. */
+static inline void bag_turn(bag *b)
+{
+    if (b->held > 0)
+        bag_settle(b);
+    b->drawn = b->base = b->held;
+    b->number = (b->number + 1) & 0xffffff;
+    bag_fill(b);
+}
+
+/* Draws a new item; with none left, of the next bag. That does not begin with
+   the last item, but with cards in hands any of the pile may be the first, as
+   when cards are shuffled. 0: there are no items, or all are in hands. */
+static inline int bag_draw(bag *b, uint32_t *item)
+{
+    uint64_t last, tries = 64; /* all fail in one of 2^64 bags at most */
+
+    if (b->held == b->count)
+        return 0;
+    if (b->drawn == b->count) {
+        last = b->order[b->count - 1];
+        do {
+            bag_turn(b);
+        } while (b->held == 0 && b->order[0] == last && b->count > 1 &&
+                 --tries > 0);
+    }
+    b->back = 0;
+    *item = b->items[b->order[b->drawn++]];
+    return 1;
+}
+
+/* Goes back (steps: -1) or forward (1) among what came from this bag and is in
+   no hand, 255 steps at most. Returns 0 where there is no such item. */
+static inline int bag_walk(bag *b, int steps, uint32_t *item)
+{
+    uint32_t back = b->back - (uint32_t)steps; /* below 0: above 255 */
+
+    if (back > 255 || back >= b->drawn - b->held)
+        return 0;
+    b->back = back;
+    *item = b->items[b->order[b->drawn - 1 - back]];
+    return 1;
+}
+
+/* The last of these positions that has the item; `end` if there is none. */
+static inline uint32_t bag_find(const bag *b, uint32_t item, uint32_t begin,
+                                uint32_t end)
+{
+    uint32_t at = end;
+
+    while (at > begin)
+        if (b->items[b->order[--at]] == item)
+            return at;
+    return end;
+}
+
+/* Moves an item to another position; those between make room for it. */
+static inline void bag_move(bag *b, uint32_t from, uint32_t to)
+{
+    const uint32_t item = b->items[b->order[from]];
+
+    for (; from < to; from++)
+        b->items[b->order[from]] = b->items[b->order[from + 1]];
+    for (; from > to; from--)
+        b->items[b->order[from]] = b->items[b->order[from - 1]];
+    b->items[b->order[to]] = item;
+}
+
+/* Which of the rest is this item; `count` if none is. If several are, any: with
+   always the first of them, the others would not be at random places. */
+static inline uint32_t bag_pick(const bag *b, uint32_t item)
+{
+    statesampler_perm perm;
+    uint32_t at, found = b->count, copies = 0;
+    uint64_t skip;
+
+    for (at = b->drawn; at < b->count; at++)
+        if (b->items[b->order[at]] == item) {
+            found = at;
+            copies++;
+        }
+    if (copies > 1) { /* a number that no fill has drawn: base is below 2^24 */
+        statesampler_perm_init(&perm, copies, b->seed, b->number,
+                               0x1000000 + (uint64_t)b->drawn);
+        skip = statesampler_perm_at(&perm, 0);
+        for (at = b->drawn; at < found; at++)
+            if (b->items[b->order[at]] == item && skip-- == 0)
+                return at;
+    }
+    return found;
+}
+
+/* Takes this item in place of a draw: a song that was clicked. It does not come
+   again from this bag, and the rest comes in the order that it had. With none
+   left, it is the first of the next bag. An item that came already comes again,
+   as if it had waited until now, and takes nothing from the rest.
+
+   To play it next, keep its number, and take it when you would draw. A take
+   looks for the item, at most through all of them. */
+static inline const char *bag_take(bag *b, uint32_t item)
+{
+    uint32_t at = bag_pick(b, item);
+
+    if (at == b->count)
+        at = bag_find(b, item, b->held, b->count);
+    if (at == b->count) {
+        if (bag_find(b, item, 0, b->held) < b->held)
+            return "this item is in a hand";
+        return "this item is not in the bag";
+    }
+    if (b->drawn == b->count) {
+        bag_turn(b);
+        at = bag_pick(b, item);
+    }
+    if (at < b->drawn)
+        bag_move(b, at, b->drawn - 1);
+    else
+        bag_move(b, at, b->drawn++);
+    b->back = 0;
+    return NULL;
+}
+
+/* --- hands ---------------------------------------------------------------- */
+
+/* Puts an item that came from this bag, by a draw or from the discard pile, in
+   a hand: no bag has it until bag_discard. Whose hand it is, you know. */
+static inline const char *bag_hold(bag *b, uint32_t item)
+{
+    const uint32_t at = bag_find(b, item, b->held, b->drawn);
+
+    if (at == b->drawn)
+        return "this item did not come from this bag, or is in a hand";
+    bag_move(b, at, b->held++);
+    b->back = 0;
+    return NULL;
+}
+
+/* Puts an item of a hand on the discard pile: it comes in the next bag. */
+static inline const char *bag_discard(bag *b, uint32_t item)
+{
+    const uint32_t at = bag_find(b, item, 0, b->held);
+
+    if (at == b->held)
+        return "this item is in no hand";
+    bag_move(b, at, b->drawn - 1);
+    b->held--;
+    b->back = 0;
+    return NULL;
+}
+
+/* --- other items ---------------------------------------------------------- */
+
 /* Adds an item at a random place of the rest; takes as long as a fill. */
 static inline const char *bag_add(bag *b, uint32_t item)
 {
@@ -130,20 +303,22 @@ static inline const char *bag_add(bag *b, uint32_t item)
     return NULL;
 }
 
-/* Removes an item, rather from the rest than from what was drawn. */
+/* Removes an item, rather from the rest than from what came, and from a hand if
+   it is in no other place. */
 static inline const char *bag_remove(bag *b, uint32_t item)
 {
-    uint32_t i = b->count;
+    uint32_t at = bag_find(b, item, 0, b->count);
 
-    while (i > 0 && b->items[b->order[i - 1]] != item)
-        i--;
-    if (i == 0)
+    if (at == b->count)
         return "this item is not in the bag";
     bag_settle(b);
-    b->back -= i <= b->drawn && i > b->drawn - b->back;
-    b->base = b->drawn -= i <= b->drawn;
-    for (b->count--; i <= b->count; i++)
-        b->items[i - 1] = b->items[i];
+    if (at < b->drawn) {
+        b->back -= at >= b->drawn - b->back;
+        b->held -= at < b->held;
+        b->base = --b->drawn;
+    }
+    for (b->count--; at < b->count; at++)
+        b->items[at] = b->items[at + 1];
     bag_fill(b);
     return NULL;
 }

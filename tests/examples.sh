@@ -751,22 +751,22 @@ edit() {
     awk '/: ok,/ { print 1150, $11, $5 + $20 }' lines | same - sums
 }
 
-# Killed in an addition, twice, in a walk back, in a removal and at the end of a
-# bag: the same items come, with the same states, as without a kill.
+# Killed while it takes, holds, adds, walks back, discards, removes and draws:
+# the same items come, with the same states, as without a kill.
 bag() {
     status 0 bag
     grep '^step' out >whole
     lines 400 whole
     rm -f checkpoint lines
-    for steps in 8 1 6 6 9 123; do
+    for steps in 4 2 4 6 3 4 123; do
         is_killed $steps bag checkpoint
     done
     cp checkpoint kept
     status 0 bag checkpoint </dev/null
-    finds '^bag: ok, 15 bags' out
+    finds '^bag: ok, 10 bags' out
     cat out >>lines
     grep '^step' lines >steps
-    goes_on 6 steps
+    goes_on 7 steps
     uniq steps | same - whole
     # Other items, and another state.
     for byte in 3 9 16 40; do
@@ -1046,7 +1046,7 @@ if command -v mkfifo >/dev/null; then
         recipe_large
     check "edit.c: ids added and removed, killed on 4, 7, 1 and 2 ranks" edit
     check "shards.c: shards from disk, killed on 4, 6 and 1 ranks" shards
-    check "bag.c: killed in draws, walks and changes, the same items" bag
+    check "bag.c: killed in draws, hands, walks and changes, the same items" bag
 else
     skip "bag.c, blend.c, edit.c, recipe_large.c, shards.c: mkfifo is not here"
 fi

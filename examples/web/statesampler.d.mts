@@ -136,19 +136,31 @@ export class Bag {
     constructor(items: Iterable<Whole>, options?: { seed?: Whole });
     /** How many this bag still holds. After 0, a draw begins the next bag. */
     readonly left: number;
-    /** A copy. Save it with the state if you ever call add or remove. */
+    /** How many are in hands. */
+    readonly held: number;
+    /** A copy. Save it, and `held`, with the state if you ever call more than
+        draw and walk. */
     readonly items: ReturnType<typeof Uint32Array.of>;
-    /** A new item; null if there are no items. */
+    /** A new item; null if there are no items, or all are in hands. */
     draw(): number | null;
-    /** Goes back (-1) or forward (1) among what was drawn from this bag, 255
-        steps at most; null where there is no such item. */
+    /** This item in place of a draw, such as a song that was clicked; the rest
+        of the bag comes after it, without it. One that came already comes again
+        and takes nothing from the rest. Refuses what is in a hand. */
+    take(item: Whole): void;
+    /** Puts an item that came from this bag in a hand. No bag has it until
+        `discard`. */
+    hold(item: Whole): void;
+    /** Puts an item of a hand on the discard pile: it comes in the next bag. */
+    discard(item: Whole): void;
+    /** Goes back (-1) or forward (1) among what came from this bag and is in no
+        hand, 255 steps at most; null where there is no such item. */
     walk(steps: Whole): number | null;
     /** To a random place of the rest of this bag. */
     add(item: Whole): void;
     remove(item: Whole): void;
-    /** 16 bytes. */
+    /** 16 bytes, the same as in C. */
     save(): Bytes;
-    load(state: Uint8Array): void;
+    load(state: Uint8Array, held?: Whole): void;
 }
 
 /** An error of a ledger. Its kind:

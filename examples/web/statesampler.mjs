@@ -424,19 +424,22 @@ export class Perm extends Tagged {
 /* --- bag ------------------------------------------------------------------ */
 
 /* The 16 bytes of examples/bag.h, which explains them. */
-function bagState(items, { seed, number, back, drawn, base }) {
+function bagState(items, { seed, number, back, drawn, base, held }) {
     const two = [BigInt(seed) | BigInt(number) << 32n | BigInt(back) << 56n,
                  BigInt(drawn) | BigInt(base) << 24n];
-    let check = BigInt(items.length);
+    let check = BigInt(items.length) | BigInt(held) << 32n;
     for (const one of [...two, ...items]) {
         check = unsigned((check ^ BigInt(one)) * 0x9e3779b97f4a7c15n);
         check ^= check >> 32n;
     }
-    two[1] |= check >> 48n << 48n;
-    return new Uint8Array(BigUint64Array.from(two).buffer);
+    const state = new DataView(new ArrayBuffer(16));
+    state.setBigUint64(0, two[0], true);
+    state.setBigUint64(8, two[1] | check >> 48n << 48n, true);
+    return new Uint8Array(state.buffer);
 }
 
-/* Draws each item once before any comes again. */
+/* Draws each item once before any comes again. The order has three parts: what
+   is in hands, what came, and what is left; see examples/bag.h. */
 export class Bag extends Tagged {
     #items;
     #order;
@@ -451,7 +454,7 @@ export class Bag extends Tagged {
         this.#items = Array.from(items, (item) => half("an item", item));
         this.#fits(this.#items.length);
         this.#place = { seed: half("seed", seed), number: 0, back: 0, drawn: 0,
-                        base: 0 };
+                        base: 0, held: 0 };
         this.#fill();
     }
 
@@ -466,27 +469,40 @@ export class Bag extends Tagged {
         this.#order = new Perm(rest, { seed, epoch, stream }).fill(0, rest);
     }
 
-    #at(position) {
+    #slot(position) {
         const { base } = this.#place;
         return position < base ? position : base + this.#order[position - base];
     }
 
-    /* null if there are no items. */
+    #at(position) {
+        return this.#items[this.#slot(position)];
+    }
+
+    /* The next bag: all that is in no hand. */
+    #turn() {
+        const place = this.#place;
+        if (place.held > 0)
+            this.#settle();
+        place.drawn = place.base = place.held;
+        place.number = (place.number + 1) % 2 ** 24;
+        this.#fill();
+    }
+
+    /* null if there are no items, or all are in hands. */
     draw() {
         const place = this.#place, count = this.#items.length;
-        if (count === 0)
+        if (place.held === count)
             return null;
         if (place.drawn === count) {
-            const last = this.#at(count - 1);
+            const last = this.#slot(count - 1);
             let tries = 64;
-            place.drawn = place.base = 0;
             do {
-                place.number = (place.number + 1) % 2 ** 24;
-                this.#fill();
-            } while (this.#at(0) === last && count > 1 && --tries > 0);
+                this.#turn();
+            } while (place.held === 0 && this.#slot(0) === last && count > 1 &&
+                     --tries > 0);
         }
         place.back = 0;
-        return this.#items[this.#at(place.drawn++)];
+        return this.#at(place.drawn++);
     }
 
     /* Back (-1) or forward (1); null where there is no such item. */
@@ -496,14 +512,85 @@ export class Bag extends Tagged {
             throw new RangeError("steps must be a whole number, not " +
                                  shown(steps));
         const place = this.#place, back = place.back - by;
-        if (back < 0 || back > 255 || back >= place.drawn)
+        if (back < 0 || back > 255 || back >= place.drawn - place.held)
             return null;
         place.back = back;
-        return this.#items[this.#at(place.drawn - 1 - back)];
+        return this.#at(place.drawn - 1 - back);
+    }
+
+    /* The last of these positions that has the item; -1 if none has. */
+    #find(number, begin, end) {
+        let at = end - 1;
+        while (at >= begin && this.#at(at) !== number)
+            at--;
+        return at < begin ? -1 : at;
+    }
+
+    /* To another position; those between make room. */
+    #move(from, to) {
+        const item = this.#at(from), by = from < to ? 1 : -1;
+        for (; from !== to; from += by)
+            this.#items[this.#slot(from)] = this.#at(from + by);
+        this.#items[this.#slot(to)] = item;
+    }
+
+    /* Which of the rest is this item: any, if several are; -1 if none is. */
+    #pick(number) {
+        const { seed, number: epoch, drawn } = this.#place, found = [];
+        for (let at = drawn; at < this.#items.length; at++)
+            if (this.#at(at) === number)
+                found.push(at);
+        const options = { seed, epoch, stream: 2 ** 24 + drawn };
+        return found.length > 1 ? found[new Perm(found.length, options).at(0)]
+                                : found[0] ?? -1;
+    }
+
+    /* In place of a draw. */
+    take(item) {
+        const place = this.#place, number = half("an item", item);
+        const count = this.#items.length;
+        let at = this.#pick(number);
+        if (at < 0)
+            at = this.#find(number, place.held, count);
+        if (at < 0)
+            throw new RangeError(this.#find(number, 0, place.held) < 0
+                                     ? `${number} is not in the bag`
+                                     : `${number} is in a hand`);
+        if (place.drawn === count) {
+            this.#turn();
+            at = this.#pick(number);
+        }
+        if (at < place.drawn)
+            this.#move(at, place.drawn - 1);
+        else
+            this.#move(at, place.drawn++);
+        place.back = 0;
+    }
+
+    /* What came goes into a hand. */
+    hold(item) {
+        const place = this.#place, number = half("an item", item);
+        const at = this.#find(number, place.held, place.drawn);
+        if (at < 0)
+            throw new RangeError(`${number} did not come from this bag, or ` +
+                                 "is in a hand");
+        this.#move(at, place.held++);
+        place.back = 0;
+    }
+
+    /* From a hand to what came. */
+    discard(item) {
+        const place = this.#place, number = half("an item", item);
+        const at = this.#find(number, 0, place.held);
+        if (at < 0)
+            throw new RangeError(`${number} is in no hand`);
+        this.#move(at, place.drawn - 1);
+        place.held--;
+        place.back = 0;
     }
 
     #settle() {
-        this.#items = this.#items.map((_, i, all) => all[this.#at(i)]);
+        this.#items = this.#items.map((_, i) => this.#at(i));
         this.#place.base = this.#place.drawn;
     }
 
@@ -517,22 +604,25 @@ export class Bag extends Tagged {
 
     remove(item) {
         const place = this.#place, number = half("an item", item);
-        let at = this.#items.length;
-        while (at > 0 && this.#items[this.#at(at - 1)] !== number)
-            at--;
-        if (at === 0)
+        const at = this.#find(number, 0, this.#items.length);
+        if (at < 0)
             throw new RangeError(`${number} is not in the bag`);
         this.#settle();
-        if (at <= place.drawn) {
-            place.back -= Number(at > place.drawn - place.back);
+        if (at < place.drawn) {
+            place.back -= Number(at >= place.drawn - place.back);
+            place.held -= Number(at < place.held);
             place.base = --place.drawn;
         }
-        this.#items.splice(at - 1, 1);
+        this.#items.splice(at, 1);
         this.#fill();
     }
 
     get left() {
         return this.#items.length - this.#place.drawn;
+    }
+
+    get held() {
+        return this.#place.held;
     }
 
     get items() {
@@ -543,15 +633,17 @@ export class Bag extends Tagged {
         return bagState(this.#items, this.#place);
     }
 
-    /* With the items of then. */
-    load(state) {
+    /* With the items and `held` of then. */
+    load(state, held = 0) {
         const view = stateIn(state), count = this.#items.length;
-        const word = new Uint32Array(view.slice().buffer, 0, view.length >> 2);
-        const place = { seed: word[0], number: word[1] & 0xffffff,
-                        back: word[1] >>> 24, drawn: word[2] & 0xffffff,
-                        base: word[2] >>> 24 | (word[3] & 0xffff) << 8 };
+        const bytes = (from, size) => view.slice(from, from + size)
+            .reduceRight((sum, byte) => sum * 256 + byte, 0);
+        const place = { seed: bytes(0, 4), number: bytes(4, 3),
+                        back: bytes(7, 1), drawn: bytes(8, 3),
+                        base: bytes(11, 3), held: half("held", held) };
         if (view.length !== 16 || place.drawn > count ||
-            place.base > place.drawn || place.back > place.drawn ||
+            place.base > place.drawn || place.held > place.drawn ||
+            place.back > place.drawn - place.held ||
             String(bagState(this.#items, place)) !== String(view))
             throw new RangeError("this state was not saved with these items, " +
                                  "or is damaged");

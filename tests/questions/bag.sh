@@ -15,6 +15,13 @@ bag_checked() { # COMMAND...
     bag_test "$@" -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 }
 
+# Where the highest byte of a number comes first.
+bag_s390x() {
+    s390x-linux-gnu-gcc -std=c99 -static $STRICT -O2 -I. -o bag tests/bag.c
+    quietly qemu-s390x ./bag reduced
+    sed -n 's/^bag: /note: /p' said
+}
+
 questions() {
     ask 'bag.h: against lists, kills, forged states' bag_test "$CC" -std=c99
     for compiler in gcc clang; do
@@ -22,6 +29,10 @@ questions() {
         ask "bag.h: no undefined behaviour, $compiler" \
             bag_checked $compiler -std=c99
     done
+    if tool s390x-linux-gnu-gcc 'bag.h: s390x' &&
+        tool qemu-s390x 'bag.h: s390x'; then
+        ask 'bag.h: the same states on s390x' bag_s390x
+    fi
     tool g++ 'bag.h: C++' || return 0
     for language in c++98 c++20; do
         ask "bag.h: $language" bag_test g++ -x c++ -std=$language

@@ -247,9 +247,6 @@ function exchange() {
 
 /* --- bags ----------------------------------------------------------------- */
 
-/* The 16 bytes, as build/bag prints them. */
-const words = (bag) => hex(bag.save().reverse());
-
 /* What build/bag does, step by step, each in a bag of its own. */
 function bags() {
     const { stdout } = spawnSync("build/bag", { encoding: "utf8" });
@@ -258,16 +255,22 @@ function bags() {
         draws: () => bag.draw(),
         adds: (item) => bag.add(item),
         removes: (item) => bag.remove(item),
+        takes: (item) => bag.take(item),
+        holds: (item) => bag.hold(BigInt(item)),
+        discards: (item) => bag.discard(item),
         back: () => bag.walk(-1) ?? -1,
         forward: () => bag.walk(1n) ?? -1
     };
-    const line = /^step \d+ (\w+)(?: to)? (-?\d+), (\d+) of (\d+).* (\w+)$/gm;
-    for (const [, action, item, left, count, state] of stdout.matchAll(line)) {
+    const line = new RegExp("^step \\d+ (\\w+)(?: to)? (-?\\d+), (\\d+) of " +
+                            "(\\d+) are left, (\\d+) held, state (\\w+)$",
+                            "gm");
+    for (const [, action, item, ...numbers] of stdout.matchAll(line)) {
+        const state = numbers.pop();
         same(actions[action](Number(item)) ?? Number(item), Number(item));
-        same([bag.left, bag.items.length], [Number(left), Number(count)]);
-        same(words(bag), state);
+        same([bag.left, bag.items.length, bag.held], numbers.map(Number));
+        same(hex(bag.save()), state);
         const next = new Bag(bag.items);
-        next.load(bag.save());
+        next.load(bag.save(), bag.held);
         bag = next;
     }
     assert.ok(checks === 1200);
@@ -296,6 +299,43 @@ function bags() {
     same([bag.draw(), bag.draw(), bag.draw()].sort(), [5, 5, 6]);
     bag.remove(5);
     same([...bag.items].sort(), [5, 6]);
+    takes_and_holds();
+}
+
+/* A chosen item first, then the rest, each once; what is in a hand comes in no
+   bag; which of several that are the same is taken, C and JavaScript agree. */
+function takes_and_holds() {
+    const draws = (bag, count) => Array.from({ length: count },
+                                             () => bag.draw());
+    const sorted = (items) => [...items].sort((a, b) => a - b);
+    let bag = new Bag(Array(9).keys(), { seed: 3 });
+    const was = draws(new Bag(Array(9).keys(), { seed: 3 }), 9);
+    bag.take(was[5]);
+    same(draws(bag, 8), was.filter((item) => item !== was[5]));
+    bag.take(was[2]); /* the next bag */
+    same([new Set([was[2], ...draws(bag, 5)]).size, bag.left], [6, 3]);
+    bag.take(was[2]); /* which came already */
+    same([bag.left, bag.walk(0)], [3, was[2]]);
+    bag = new Bag([1, 2, 3, 4]);
+    const hand = draws(bag, 4);
+    for (const card of hand)
+        bag.hold(card);
+    same([bag.draw(), bag.held, bag.left], [null, 4, 0]);
+    bag.discard(hand[1]);
+    same([draws(bag, 3), bag.held], [Array(3).fill(hand[1]), 3]);
+    bag.discard(hand[0]);
+    same(sorted(draws(bag, 4)), sorted([hand[0], hand[0], hand[1], hand[1]]));
+    bag.remove(hand[2]);
+    same([bag.held, [...bag.items].length], [1, 3]);
+    /* Four are taken of five; tests/bag.c has the same orders. */
+    for (const [seed, order] of [[1, [1, 4, 5, 7, 2, 3]],
+                                 [2, [7, 3, 5, 4, 1, 2]],
+                                 [3, [1, 5, 2, 4, 7, 3]]]) {
+        bag = new Bag([7, 7, 7, 7, 7, 1, 2, 3, 4, 5], { seed });
+        for (let i = 0; i < 4; i++)
+            bag.take(7);
+        same(draws(bag, 6), order);
+    }
 }
 
 function bag_errors(bag) {
@@ -312,6 +352,23 @@ function bag_errors(bag) {
     for (const steps of [0.5, "1", null, undefined, NaN, Infinity])
         refused(() => bag.walk(steps), /^RangeError: steps/);
     refused(() => bag.remove(63), /^RangeError: 63 is not in the bag/);
+    for (const item of [-1, 2 ** 32, 0.5, "7", null, undefined, NaN]) {
+        refused(() => bag.take(item), /^RangeError: an item/);
+        refused(() => bag.hold(item), /^RangeError: an item/);
+        refused(() => bag.discard(item), /^RangeError: an item/);
+        if (item !== undefined)
+            refused(() => bag.load(bag.save(), item), /^RangeError: held/);
+    }
+    const mine = bag.draw();
+    bag.hold(mine);
+    const [other] = bag.items.filter((item) => item !== mine);
+    refused(() => bag.take(63), /^RangeError: 63 is not in the bag/);
+    refused(() => bag.take(mine), /^RangeError: \d+ is in a hand/);
+    refused(() => bag.hold(mine), /^RangeError: \d+ did not come from this/);
+    refused(() => bag.discard(other), /^RangeError: \d+ is in no hand/);
+    refused(() => bag.load(bag.save()), /^RangeError: this state was not/);
+    bag.discard(mine);
+    refused(() => bag.discard(mine), /^RangeError: \d+ is in no hand/);
     refused(() => new Bag([], { seed: 2 ** 32 }), /^RangeError: seed/);
     refused(() => new Bag([], { sed: 1 }), /^TypeError: a field/);
     refused(() => new Bag(new Uint8Array(2 ** 24)), /^RangeError: a bag/);

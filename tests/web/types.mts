@@ -37,8 +37,12 @@ const bag = new Bag([1, 2n, 2].keys(), { seed: 1n });
 const card: number | null = bag.draw() ?? bag.walk(-1);
 bag.add(7n);
 bag.remove(7);
+bag.take(2n);
+bag.hold(2);
+bag.load(bag.save(), bag.held);
+bag.discard(2n);
 bag.load(bag.save());
-sum += bag.left + bag.items[0] + (card ?? 0);
+sum += bag.left + bag.held + bag.items[0] + (card ?? 0);
 
 /* Every number that goes in may be a bigint. */
 new Sampler({ numSamples: 9n, rank: 0n, worldSize: 2n, batchSize: 4n })

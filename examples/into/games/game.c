@@ -1,5 +1,5 @@
-/* game.c - a game without a screen: what spawns and where, loot, cards and
-   music come from bags, and a kill loses none of it.
+/* game.c - a game without a screen: what spawns and where, loot, hands of cards
+   and music come from bags, and a kill loses none of it.
 
        cc -O2 -I. -o build/game examples/into/games/game.c
        build/game FILE [PLAYERS]
@@ -25,10 +25,15 @@ static const char usage[] =
 
 enum { SPAWN, LOOT, DECK, MUSIC, BAGS };
 
-/* All that is saved. tracks: those that music has had so far. */
+#define HAND 5u /* cards */
+
+/* All that is saved. held: items of each bag that are in hands. tracks: those
+   that music has had so far. */
 typedef struct world {
-    uint64_t state[BAGS][2], hash;
-    uint32_t items[BAGS][ROOM], count[BAGS], turn, tracks;
+    unsigned char state[BAGS][BAG_BYTES];
+    uint64_t hash;
+    uint32_t items[BAGS][ROOM], count[BAGS], held[BAGS];
+    uint32_t turn, tracks, hand[HAND];
 } world;
 
 /* Kinds of items of each bag; kind k is there 1 + k * [1] / [0] times. */
@@ -62,7 +67,21 @@ static void place(world *w)
     note(w, (uint32_t)cell);
 }
 
-/* Music: back and forward, and now and then another track. */
+/* A new card for the hand, whose oldest card goes to the discard pile. */
+static void deal(bag *b, world *w)
+{
+    const uint32_t oldest = w->turn % HAND;
+    uint32_t card = 0;
+
+    if (w->turn >= HAND)
+        bag_discard(b, w->hand[oldest]);
+    bag_draw(b, &card);
+    bag_hold(b, card);
+    w->hand[oldest] = card;
+    note(w, card);
+}
+
+/* Music: back and forward, a wish, and now and then another track. */
 static void play(bag *b, world *w)
 {
     uint32_t track = 0;
@@ -73,6 +92,8 @@ static void play(bag *b, world *w)
         bag_remove(b, w->tracks % 20);
     else if (w->turn % 10 == 7)
         bag_walk(b, -1, &track);
+    else if (w->turn % 10 == 3 && bag_take(b, w->turn % 20) == NULL)
+        track = w->turn % 20;
     else
         bag_draw(b, &track);
     note(w, track);
@@ -82,10 +103,11 @@ static void take_turn(bag *bags, world *w)
 {
     uint32_t i, item = 0;
 
-    for (i = 0; i < MUSIC; i++) {
+    for (i = 0; i < DECK; i++) {
         bag_draw(&bags[i], &item);
         note(w, item);
     }
+    deal(&bags[DECK], w);
     place(w);
     play(&bags[MUSIC], w);
     w->turn++;
@@ -102,7 +124,9 @@ static void run(world *w, uint32_t players, const char *path, double *us)
     uint32_t i;
 
     for (i = 0; i < BAGS && wrong == NULL; i++) {
-        const bag b = {w->items[i], order[i], ROOM, w->count[i], i, 0, 0, 0, 0};
+        const bag b = {w->items[i], order[i], ROOM, w->count[i], i,
+                       0, 0, 0, 0, w->held[i]};
+
         bags[i] = b;
         wrong = bag_begin(&bags[i], w->turn > 0 ? w->state[i] : NULL);
     }
@@ -116,6 +140,7 @@ static void run(world *w, uint32_t players, const char *path, double *us)
         for (i = 0; i < BAGS; i++) {
             bag_save(&bags[i], w->state[i]);
             w->count[i] = bags[i].count;
+            w->held[i] = bags[i].held;
         }
         if (path != NULL)
             example_must(statesampler_save_file(path, w, sizeof *w));
