@@ -25,7 +25,7 @@
    a draw while something is held, save these too, in one file with the state.
 
    An item takes 12 bytes of RAM: 4 of `items` and 8 of `order`. 255 tracks need
-   3,060 bytes, which an Arduino Uno (2 KB) does not have; 100 fit. */
+   3,060 bytes, which an Arduino Uno (2 KB) does not have. */
 #ifndef BAG_H
 #define BAG_H
 

@@ -1,5 +1,6 @@
-/* spread.h - no two samples of one group in a batch, for contrastive losses.
-   Used by spread.c; copy it if you like.
+/* spread.h - no two samples of one group in a batch, for contrastive losses; no
+   artist twice in a row, for playlists. Used by spread.c and, for a playlist,
+   by into/games/artists.c; copy it if you like.
 
    The samples of a group have places side by side: sort the data by group, or
    let spread_list list them. A round has places that are further apart than any
@@ -10,7 +11,12 @@
    seed and, as stream, statesampler_hash of ids and `apart`: it then refuses
    other orders. spread_map turns its batches into samples, on any number of
    ranks. No group comes twice in `apart` positions, also where the last step is
-   padded. (If largest * apart == samples: from a multiple of apart on.) */
+   padded. (If largest * apart == samples: from a multiple of apart on.)
+
+   This is said of one epoch, which steps do not leave. Where the last positions
+   of an epoch meet the first of the next, a group may come twice. If it must
+   not, as in a playlist, go on with the next epoch that begins with another
+   group, as next_song of artists.c does. */
 #ifndef SPREAD_H
 #define SPREAD_H
 

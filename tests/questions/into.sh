@@ -95,6 +95,28 @@ game() {
     fails "'9' is not 1 to 8 players" build/game build/game.saved 9
 }
 
+# No artist follows itself; what has no such order is refused.
+artists() {
+    $CC -std=c99 $STRICT -O1 -I. -o artists examples/into/games/artists.c
+    quietly ./artists
+    sed -n 's/^of 1/note: of 1/p' said | grep ' and 0 here;'
+    for songs in '3 2 2' '1 1 1' '2 1 1 1' '50 49 2' '1 33 40 7'; do
+        quietly ./artists $songs
+        grep -q ' and 0 here;' said
+    done
+    for songs in '2 1 1' '50 50' '1' '9 4'; do
+        fails 'an artist with half of the songs must follow' ./artists $songs
+    done
+    fails 'these are more than 1000 songs' ./artists 500 501
+    fails "'0' is not a number from 1 to 1000" ./artists 3 0
+    # The page has what it prints.
+    quietly ./artists
+    sed '$d; s/^/    /' said >shown
+    at_least 2 "$(wc -l <shown)" lines
+    sed -n '/^    of 1/,/^$/{ /./p; }' examples/into/games/README.md |
+        diff shown -
+}
+
 # The page's table is that of bench/FIGURES.md.
 game_table() {
     sed -n '/^<!-- figures -->$/,/^<!-- .figures -->$/p' \
@@ -313,6 +335,7 @@ questions() {
         ask "games: raylib's sequences in C++" sequence g++ -x c++ -std=c++98
     fi
     ask 'games: killed 20 times, other players' game
+    ask 'games: no artist twice in a row' artists
     ask 'games: the table of the page is that of the bench' game_table
     if library c floatfann.h FANN; then
         ask 'FANN: killed 20 times, other batch sizes; bad files' fann

@@ -60,12 +60,12 @@ quoted() { # BLOCK PROGRAM
 }
 
 # Each block must be part of an example.
-quotes() { # FILE
+quotes() { # FILE [FOLDER]
     find_blocks "$1"
     count=0 bad=0
     for block in blocks/*.c; do
         found=
-        for program in examples/*.c; do
+        for program in ${2:-examples}/*.c; do
             ! quoted $block $program || found=$program
         done
         count=$((count + 1))
@@ -126,6 +126,8 @@ questions() {
         quotes statesampler.h
     ask 'every block of C in the README is part of an example' \
         quotes README.md
+    ask 'every block of C about games is part of a program there' \
+        quotes examples/into/games/README.md examples/into/games
     ask 'the blocks of C in the README compile, pasted one after the other' \
         readme_compiles
     ask 'every block of C in examples/README.md is part of an example' \
