@@ -51,7 +51,7 @@ static inline void bag_fill(bag *b)
     uint32_t i, rest = b->count - b->base;
 
     statesampler_perm_init(&perm, rest, b->seed, b->number, b->base);
-    statesampler_perm_fill(&perm, 0, 1, b->order + b->base, rest);
+    statesampler_perm_fill(&perm, 0, 1, b->order + b->base, (size_t)rest);
     for (i = 0; i < b->count; i++)
         b->order[i] = i < b->base ? i : b->base + b->order[i];
 }

@@ -6,7 +6,7 @@
 #   index.html                                  the page, in one file
 #   package/                                    the npm package, see README.md
 # wasm-opt and esbuild are optional; with them the module is a fifteenth
-# smaller, below 18 KiB gzipped, or 16 where a bundler leaves out the bag.
+# smaller, below 20 KiB gzipped.
 set -e
 
 # Build in another folder and rename, as another make may be reading.
