@@ -36,7 +36,7 @@ enum { BAG_BYTES = 16 }; /* of a state */
 
    The order has three parts: what is in hands (`held` items), what came (up to
    `drawn`; with cards, this is the discard pile) and what is left. base: what
-   `drawn` was at the last bag_add or bag_remove. */
+   `drawn` was when the rest was last shuffled. */
 typedef struct bag {
     uint32_t *items; /* the first `count` are yours */
     uint64_t *order; /* position p has items[order[p]] */
