@@ -17,8 +17,9 @@
    BigUint64Array, and all other 64-bit numbers are bigints too. Arguments can
    always be numbers or bigints.
 
-   webpack and Vite copy the two .wasm files; with esbuild or plain Rollup, copy
-   them beside the bundle yourself.
+   It loads one of two .wasm files by a top-level await. What bundlers need for
+   that is in README.md, at statesampler/files; the npm package's module needs
+   nothing.
 
    Errors change nothing. They are a StatesamplerError with the header's code,
    the name of its kind and the message, a ledger's LedgerError with a kind, or
@@ -26,6 +27,11 @@
 
 /* The header's. */
 export const version = "@VERSION@";
+
+if (typeof WebAssembly !== "object")
+    throw new Error("statesampler needs WebAssembly, which this engine lacks " +
+                    "or has turned off (node's --jitless, Safari's Lockdown " +
+                    "Mode)");
 
 /* --- WebAssembly ---------------------------------------------------------- */
 
@@ -120,10 +126,32 @@ function make(thing, size, init) {
     inside = thing;
 }
 
-/* An argument in an error message: "100" in quotes, [object Array] by kind. */
-const shown = (value) =>
-    typeof value === "string" ? `"${value}"` : Object(value) !== value ?
-        String(value) : ({}).toString.call(value);
+const MOST_SHOWN = 40; /* characters of a value in an error message */
+
+const shorten = (text) => text.length <= MOST_SHOWN ? text
+    : `${text.slice(0, MOST_SHOWN)}... (${text.length} characters)`;
+
+/* The kind of an object, which it may have a long name for; asking a Proxy for
+   it may throw. */
+function kindOf(value) {
+    try {
+        return shorten(({}).toString.call(value));
+    } catch {
+        return "an object";
+    }
+}
+
+/* An argument in an error message: "100" in quotes, [object Array] by kind, and
+   never all of a long one. The digits of a huge bigint would take long. */
+function shown(value) {
+    if (Object(value) === value)
+        return kindOf(value);
+    if (typeof value === "string")
+        return value.length > MOST_SHOWN ? shorten(value) : `"${value}"`;
+    if (typeof value === "bigint" && BigInt.asIntN(128, value) !== value)
+        return "a bigint of more than 128 bits";
+    return shorten(String(value));
+}
 
 /* The built-in properties of typed arrays, which subclasses may override. */
 const TYPED = Object.getOwnPropertyDescriptors(

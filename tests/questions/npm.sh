@@ -12,7 +12,8 @@ project() {
     tar -xzf statesampler-*.tgz --strip-components=1 \
         -C app/node_modules/statesampler
     cd app
-    echo '{ "dependencies": { "statesampler": "*" } }' >package.json
+    echo '{ "name": "app", "dependencies": { "statesampler": "*" } }' \
+        >package.json
     names='{ Sampler, version }'
     run='const s = new Sampler({ numSamples: 1003, seed: 7, batchSize: 9 });
         s.skip(); console.log([s.next(), s.save(), version].join());'
@@ -258,19 +259,59 @@ END
         workerd.mjs statesampler-simd.wasm
 }
 
-# Without SIMD: a sentence, and the other module.
+# Without SIMD all of them work.
 no_simd() {
     project
     echo 'WebAssembly.validate = () => false;' >../no_simd.cjs
-    for program in app.mjs app.cjs; do
-        ! node -r ../no_simd.cjs $program >../got 2>../said
-        grep -q 'Error: this engine has no .* SIMD: import statesampler/files' \
-            ../said || {
-            cat ../got ../said
-            return 1
-        }
+    for program in app.mjs app.cjs files.mjs; do
+        prints node -r ../no_simd.cjs $program
     done
-    prints node -r ../no_simd.cjs files.mjs
+}
+
+# What an engine lacks or refuses is said in a sentence, and the line that node
+# prints above it is not 20 KB long.
+says_why() { # SENTENCE COMMAND...
+    sentence=$1
+    shift
+    ! "$@" >../got 2>../said &&
+        grep -q "^ *Error: $sentence" ../said &&
+        awk 'length > 500 { long = 1 } END { exit long }' ../said || {
+        echo "$* says:"
+        cut -c 1-500 ../got ../said
+        return 1
+    }
+}
+
+no_webassembly() {
+    project
+    echo 'delete globalThis.WebAssembly;' >../none.cjs
+    echo 'import "statesampler/mixture";' >mixture.mjs
+    # Node loads no .wasm file before there is one.
+    echo 'export default null;' >node_modules/statesampler/none.mjs
+    sed 's/"[^"]*\.wasm"/".\/none.mjs"/' node_modules/statesampler/workerd.mjs \
+        >node_modules/statesampler/there.mjs
+    grep -q none.mjs node_modules/statesampler/there.mjs
+    for program in app.mjs app.cjs files.mjs mixture.mjs ../direct.mjs \
+        node_modules/statesampler/there.mjs \
+        node_modules/statesampler/statesampler.js; do
+        says_why 'statesampler needs WebAssembly, .* Lockdown Mode)' \
+            node -r ../none.cjs $program
+    done
+    says_why 'statesampler needs WebAssembly, .* Lockdown Mode)' \
+        node --jitless app.mjs
+    echo 'WebAssembly.Module = function () {
+        throw new RangeError("disallowed on the main thread"); };' >../4KB.cjs
+    for program in app.mjs app.cjs; do
+        says_why ".* needs statesampler/files (disallowed on the main" \
+            node -r ../4KB.cjs $program
+    done
+    # Nor is it for an error of whoever uses it.
+    for program in app.mjs app.cjs files.mjs; do
+        sed 's/1003/"many"/' $program >wrong.${program#*.}
+        ! node wrong.${program#*.} 2>../said
+        grep -q '^RangeError: numSamples must be a whole number' ../said
+        awk 'length > 500 { exit 1 }' ../said
+    done
 }
 
 deno() {
@@ -312,6 +353,47 @@ END
 
 # --- Bundlers -----------------------------------------------------------------
 
+# Every bundle is made by default, except what the package's README says that
+# somebody needs.
+
+# A page that, when its worker has answered, says what the program prints, and
+# what the worker does.
+page_with_worker() { # MODULE
+    project
+    says=$(echo "import $names from '$1'; $run" | sed 's/console.log/say/')
+    echo "$says function say(line) { postMessage(line); }" >worker.mjs
+    cat >main.mjs <<END
+$says
+function say(line) {
+    const worker = new Worker(new URL("./worker.mjs", import.meta.url),
+                              { type: "module" });
+    worker.onmessage = ({ data }) => {
+        document.body.textContent = line + "\\n" + data;
+        document.body.dataset.ready = "yes";
+    };
+}
+END
+    page_for ./main.mjs >index.html
+    cat ../want ../want >../both
+}
+
+page_for() { # PROGRAM
+    echo '<!doctype html><link rel="icon" href="data:,"><body>'
+    echo "<script type='module' src='$1'></script></body>"
+}
+
+# Whether it does so in Chromium, where there is one.
+shows() { # ADDRESS|FOLDER
+    command -v chromium >/dev/null || return 0
+    (cd "$root" && TMPDIR=$folder/tmp timeout -k 5 120 \
+        node tests/web/bundled.mjs "$1") >../got 2>../said || {
+        echo "$1 does not open:"
+        cat ../got ../said
+        return 1
+    }
+    grep '^skip ' ../got || cmp ../both ../got
+}
+
 # Each output is run where there is nothing else beside it.
 by_esbuild() {
     project
@@ -337,20 +419,48 @@ by_esbuild() {
     done
 }
 
+# It leaves the worker's address as it is, and the .wasm files where they are.
+pages_by_esbuild() { # MODULE
+    page_with_worker $1
+    quietly esbuild main.mjs worker.mjs --bundle --format=esm \
+        --log-level=error --outdir=../page --out-extension:.js=.mjs
+    cp index.html ../page
+    [ $1 = statesampler ] || cp node_modules/statesampler/*.wasm ../page
+    shows "$PWD/../page"
+}
+
+rollup_with() { # CALLS
+    cat <<END
+import { rollup } from "$(tool_path rollup/dist/es/rollup.js)";
+import resolve from "$(tool_path @rollup/plugin-node-resolve/dist/es/index.js)";
+const built = (input) => rollup({ input, plugins: [resolve()] });
+$1
+END
+}
+
 by_rollup() {
     project
     bare_engine >../bare.cjs
-    cat >../rollup.mjs <<END
-import { rollup } from "$(tool_path rollup/dist/es/rollup.js)";
-import resolve from "$(tool_path @rollup/plugin-node-resolve/dist/es/index.js)";
-const build = await rollup({ input: "app.mjs", plugins: [resolve()] });
-for (const [format, name] of [["es", "mjs"], ["cjs", "cjs"], ["iife", "js"]])
-    await build.write({ format, file: "../out." + name });
-END
+    rollup_with 'const build = await built("app.mjs");
+        for (const [format, name] of [["es", "mjs"], ["cjs", "cjs"],
+                                      ["iife", "js"]])
+            await build.write({ format, file: "../out." + name });' \
+        >../rollup.mjs
     quietly node ../rollup.mjs
     prints node ../out.mjs
     prints node ../out.cjs
     prints node ../bare.cjs ../out.js
+}
+
+pages_by_rollup() { # MODULE
+    page_with_worker $1
+    rollup_with 'for (const file of ["main.mjs", "worker.mjs"])
+        await (await built(file)).write({ file: "../page/" + file });' \
+        >../rollup.mjs
+    quietly node ../rollup.mjs
+    cp index.html ../page
+    [ $1 = statesampler ] || cp node_modules/statesampler/*.wasm ../page
+    shows "$PWD/../page"
 }
 
 # It takes the two .wasm files along by itself.
@@ -380,20 +490,34 @@ END
     ls ../bundle/files | grep -c '\.wasm$' | grep -qx 2
 }
 
+pages_by_webpack() { # MODULE
+    page_with_worker $1
+    cat >../webpack.cjs <<END
+require("$(tool_path webpack)")({
+    mode: "production", entry: "./main.mjs",
+    output: { path: process.cwd() + "/../page" } }, (error, stats) => {
+    if (error || stats.hasErrors())
+        throw error ?? stats.toString();
+});
+END
+    quietly node ../webpack.cjs
+    page_for ./main.js >../page/index.html
+    shows "$PWD/../page"
+}
+
 # Built for pages, built for SSR with all in it and without, and in SSR's
 # development server.
-by_vite() {
+by_vite() { # TOOL
     project
     bare_engine >../bare.cjs
     cat >../vite.mjs <<END
-import { build, createServer } from "$(tool_path vite/dist/node/index.js)";
+import { build, createServer } from "$(tool_path $1/dist/node/index.js)";
 const common = { root: process.cwd(), logLevel: "error", configFile: false,
                  cacheDir: "../vite" };
 const built = (outDir, more) => build({ ...common, ...more,
-    build: { outDir, emptyOutDir: true, target: "esnext", ...more.build } });
+    build: { outDir, emptyOutDir: true, ...more.build } });
 const lib = (entry) => ({ entry, formats: ["iife"], name: "app" });
 await built("../page", { build: { lib: lib("app.mjs") } });
-await built("../files", { build: { rollupOptions: { input: "files.mjs" } } });
 const ssr = { build: { ssr: "app.mjs" } };
 await built("ssr", ssr);
 await built("../whole", { ...ssr, ssr: { noExternal: true } });
@@ -412,7 +536,38 @@ END
     prints node ../bare.cjs ../page/*.js
     prints node ssr/app.mjs
     prints node ../whole/app.mjs
-    ls ../files/assets | grep -c '\.wasm$' | grep -qx 2
+}
+
+# Built, and by the development server, which keeps its own copies of modules.
+pages_by_vite() { # TOOL MODULE
+    page_with_worker $2
+    [ $2 = statesampler ] ||
+        sed -n '/^export default {/,/^};/p' node_modules/statesampler/README.md \
+            >vite.config.mjs
+    cat >../vite.mjs <<END
+import { build, createServer } from "$(tool_path $1/dist/node/index.js)";
+const common = { root: process.cwd(), logLevel: "error", cacheDir: "../vite" };
+await build({ ...common, build: { outDir: "../page", emptyOutDir: true } });
+const server = await createServer({ ...common,
+    server: { host: "127.0.0.1", port: 0 } });
+await server.listen();
+console.log("http://127.0.0.1:" + server.httpServer.address().port + "/");
+END
+    node ../vite.mjs >../address 2>../said &
+    server=$!
+    trap 'kill $server 2>/dev/null' EXIT
+    for second in $(seq 60); do
+        [ ! -s ../address ] && kill -0 $server 2>/dev/null || break
+        sleep 1
+    done
+    [ -s ../address ] || {
+        cat ../said
+        return 1
+    }
+    shows "$PWD/../page"
+    shows "$(cat ../address)"
+    [ $2 = statesampler ] ||
+        ls ../page/assets | grep -c '\.wasm$' | grep -qx 2
 }
 
 # --- Types --------------------------------------------------------------------
@@ -466,6 +621,7 @@ questions() {
     ask 'The npm package: the first batch within 100 ms of import' first_batch
     ask 'The npm package: no fetch, no await, no files' bare
     ask 'The npm package: an engine without SIMD' no_simd
+    ask 'The npm package: an engine without WebAssembly' no_webassembly
     [ -z "$STB_FLAGS" ] || ask 'The npm package: mixtures of named datasets' \
         named_mixtures
     ! from_npm @tensorflow/tfjs-data TensorFlow.js ||
@@ -474,8 +630,26 @@ questions() {
         ask "The npm package: Vue's reactive" in_vue
     ! tool esbuild 'The npm package: esbuild' ||
         ask 'The npm package: esbuild' by_esbuild
-    for name in rollup webpack vite; do
+    for name in rollup webpack; do
         ! from_npm $name $name || ask "The npm package: $name" by_$name
+    done
+    for version in vite5 vite vite7; do
+        ! from_npm $version $version ||
+            ask "The npm package: $version" by_vite $version
+    done
+    tool chromium 'The npm package in bundled pages' || :
+    for module in statesampler statesampler/files; do
+        page="The npm package: $module in a page and its worker"
+        ! command -v esbuild >/dev/null ||
+            ask "$page, by esbuild" pages_by_esbuild $module
+        for name in rollup webpack; do
+            [ ! -d $tools/$name ] ||
+                ask "$page, by $name" pages_by_$name $module
+        done
+        for version in vite5 vite vite7; do
+            [ ! -d $tools/$version ] ||
+                ask "$page, by $version" pages_by_vite $version $module
+        done
     done
     ! tool tsc "The npm package: Debian's TypeScript" ||
         ask "The npm package: Debian's TypeScript" types node tsc

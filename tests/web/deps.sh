@@ -1,6 +1,6 @@
 #!/bin/sh
 # deps.sh - installs into build/npm what tests/questions/npm.sh uses and Debian
-# does not have, as tests/web/tools.json lists it: 240 MB to download, 560 MB on
+# does not have, as tests/web/tools.json lists it: 250 MB to download, 570 MB on
 # disk. Like tests/deps.sh it never fails: those tests say what is not there.
 tools=tests/web/tools.json folder=build/npm
 
@@ -16,7 +16,7 @@ command -v npm >/dev/null || {
 # so it is also given what the system trusts.
 system=/etc/ssl/certs/ca-certificates.crt
 [ ! -e $system ] || export NODE_EXTRA_CA_CERTS="${NODE_EXTRA_CA_CERTS:-$system}"
-echo "deps-npm: to install: what $tools lists, 240 MB to download"
+echo "deps-npm: to install: what $tools lists, 250 MB to download"
 rm -rf $folder $folder.new
 mkdir -p $folder.new
 cp $tools $folder.new/package.json

@@ -1,6 +1,6 @@
 /* module.mjs - does statesampler.mjs do what the header does?
 
-       node module.mjs QUESTION simd|plain|inlined
+       node module.mjs QUESTION simd|plain|inlined|inlined-plain
 
    in the project's root, after make web and make build/test/cc/serve. Each
    question is a function of this file; inlined is the npm package's module. */
@@ -13,7 +13,8 @@ const [question, variant] = process.argv.slice(2);
 
 /* What loads the module sees is kept: whether its memory grows. */
 let memory;
-if (variant === "plain")
+const plain = variant.endsWith("plain");
+if (plain)
     WebAssembly.validate = () => false;
 const instantiate = WebAssembly.instantiate;
 WebAssembly.instantiate = async (...args) => {
@@ -22,11 +23,11 @@ WebAssembly.instantiate = async (...args) => {
     return made;
 };
 const library = await import(process.cwd() + "/build/web/" +
-                             (variant === "inlined" ? "package/" : "") +
+                             (variant.startsWith("inlined") ? "package/" : "") +
                              "statesampler.mjs");
 const { Audit, Bag, Ledger, Mix, Perm, Sampler, StatesamplerError,
         describeState, ORDERS, PARTITIONS, STOPS, TAILS } = library;
-assert.equal(library.simd, variant !== "plain");
+assert.equal(library.simd, !plain);
 
 let checks = 0;
 function same(have, want, what) {
@@ -670,6 +671,63 @@ function refuses(thing, call, expected, what) {
         same(hex(thing.save()), before);
 }
 
+/* What is wrong may be as long as it likes, or throw when it is looked at: an
+   error says of what kind it is, in a line. */
+function huge_values(s) {
+    const long = "x".repeat(1e6), mix = new Mix(three), all = new Audit();
+    const bag = new Bag([1, 2]), ledger = new Ledger({ window: 64 });
+    const fails = () => {
+        throw new Error("by a Proxy");
+    };
+    const throws = new Proxy({}, Object.fromEntries(
+        Object.getOwnPropertyNames(Reflect).map((name) => [name, fails])));
+    const { proxy: revoked, revoke } = Proxy.revocable([], {});
+    revoke();
+    for (const huge of [
+        long, Symbol(long), 10n ** 100000n, -(10n ** 100000n),
+        Array(1e6).fill(long), new Uint16Array(1e6), new Uint8ClampedArray(1e6),
+        { toString: () => long }, { [Symbol.toStringTag]: long },
+        { [long]: long }, Object(long), new Error(long), throws, revoked,
+        new Function(`/* ${long} */`), RegExp(long)])
+        for (const call of [
+            () => new Sampler({ numSamples: huge }),
+            () => new Sampler({ numSamples: 9, seed: huge }),
+            () => new Sampler({ numSamples: 9, order: huge }),
+            () => new Sampler({ numSamples: 9, dropLast: huge }),
+            () => new Sampler({ numSamples: 9, bigint: huge }),
+            () => new Sampler({ numSamples: 9, [long]: 1 }),
+            () => new Perm(huge), () => new Perm(9).at(huge),
+            () => new Perm(9).fill(huge, 1), () => new Perm(9).fill(0, huge),
+            () => new Mix([{ numSamples: 9, weight: huge }]),
+            () => new Mix(three, { stop: huge }),
+            () => new Bag([huge]),
+            () => new Bag([1], { seed: huge }),
+            () => bag.add(huge), () => bag.remove(huge), () => bag.walk(huge),
+            () => bag.load(huge), () => new Ledger({ window: huge }),
+            () => new Ledger({ window: 64, end: huge }),
+            () => ledger.done(huge), () => ledger.load(huge),
+            () => s.next(huge), () => s.at(huge), () => s.at(0, huge),
+            () => s.seek(huge), () => s.begin(huge), () => s.setEpoch(huge),
+            () => s.padding(huge), () => s.locate(huge),
+            () => s.sampleSeed(huge, 0), () => s.resize(huge),
+            () => s.reshape({ rank: huge, worldSize: 1 }), () => s.load(huge),
+            () => describeState(huge), () => library.describeMix(huge, 0),
+            () => mix.next(huge), () => mix.at(huge), () => mix.seek(huge),
+            () => mix.weigh([huge, 1, 1]), () => mix.offset(huge),
+            () => mix.progress(huge), () => mix.load(huge),
+            () => all.add(huge), () => all.merge(huge), () => all.load(huge),
+            () => all.check(huge)])
+            refuses(null, call, ({ message }) => message.length < 300,
+                    String(call));
+    /* A description that throws is its own user's error. */
+    for (const huge of [long, Symbol(long), 10n ** 100000n])
+        for (const call of [() => new Sampler(huge), () => new Mix([huge]),
+                            () => new Bag(huge), () => mix.weigh(huge),
+                            () => s.reshape(huge)])
+            refuses(null, call, ({ message }) => message.length < 300,
+                    String(call));
+}
+
 function errors() {
     const is = (code, message) =>
         ({ name: "StatesamplerError", code, message });
@@ -710,6 +768,7 @@ function errors() {
         if (Object(given) !== given)
             refuses(null, () => new Sampler(given), ends);
     }
+    huge_values(s);
     refuses(null, () => new Sampler(null), TypeError);
     refuses(s, () => s.seek(14), { code: -202 });
     const whole = (most, given) => ({ message }) => message.endsWith(
