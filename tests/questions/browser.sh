@@ -117,8 +117,8 @@ questions() {
     tool clang 'JavaScript' && tool wasm-ld 'JavaScript' &&
         tool node 'JavaScript' || return 0
     for variant in simd plain; do
-        for question in vectors elastic exchange bags kinds classes rooms mixes \
-            errors; do
+        for question in vectors elastic exchange appended bags kinds classes \
+            rooms mixes errors; do
             ask "JavaScript, $variant: $question" module $question $variant
         done
     done

@@ -671,6 +671,35 @@ function refuses(thing, call, expected, what) {
         same(hex(thing.save()), before);
 }
 
+/* Samples that are appended when padding has filled the last step: padding is
+   no sample, so the new ones follow the old ones on all ranks. */
+function appended() {
+    for (const [bigger, more] of [[10, 5], [6, 1], [100, 95]]) {
+        const ranks = Array.from({ length: 4 }, (_, rank) => new Sampler({
+            numSamples: 5, rank, worldSize: 4, batchSize: 2,
+            order: "sequential" }));
+        for (const one of ranks)
+            one.next();
+        same(ranks.map((one) => one.position), [8, 8, 8, 8]);
+        ranks.forEach((one) => one.resize(bigger));
+        const states = new Set(ranks.map((one) => hex(one.save())));
+        same(states.size, 1, "all ranks agree");
+        const served = [];
+        for (const one of ranks)
+            for (const batch of one) {
+                const padded = one.padding(one.step - 1);
+                served.push(...batch.subarray(0, batch.length - padded));
+            }
+        served.sort((a, b) => a - b);
+        same(served, Array.from({ length: more }, (_, i) => 5 + i));
+    }
+    const s = new Sampler({ numSamples: 5, worldSize: 4, batchSize: 2,
+                            order: "sequential" });
+    s.next();
+    refuses(s, () => s.resize(4), { kind: "ERANGE" });
+    refuses(s, () => s.resize(0), { kind: "ERANGE" });
+}
+
 /* What is wrong may be as long as it likes, or throw when it is looked at: an
    error says of what kind it is, in a line. */
 function huge_values(s) {
@@ -1080,6 +1109,6 @@ function declared() {
     same(library.version, header.match(/ - v([\d.]+) - /)[1]);
 }
 
-await { vectors, elastic, exchange, bags, kinds, rooms, mixes, errors,
+await { vectors, elastic, exchange, appended, bags, kinds, rooms, mixes, errors,
         memory_stays, large_batches, classes, used, declared }[question]();
 console.log(`note: ${checks} checks`);
