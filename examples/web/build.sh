@@ -3,7 +3,8 @@
 #   statesampler-simd.wasm, statesampler.wasm   the header, with SIMD or not
 #   statesampler.mjs, statesampler.d.mts        the module that loads one
 #   mixture.mjs, mixture.d.mts                  datasets with names, by it
-#   index.html                                  the page, in one file
+#   index.html                                  the page, in one file; it names
+#       the address RELEASE, if there is one, where the header is from
 #   package/                                    the npm package, see README.md
 # wasm-opt and esbuild are optional; with them the module is a fifteenth
 # smaller, below 19 KiB gzipped, or 16 where a bundler leaves out the bag.
@@ -96,7 +97,15 @@ sed -e "/^const inlined = {};$/{
     echo ']'
 ) >$web/vectors
 gzip -9n <statesampler.h | base64 >$web/packed
-awk -v web=$web '{
+: >$web/address
+if [ -n "$RELEASE" ]; then
+    echo "$RELEASE" | grep -qE '^https://[A-Za-z0-9._~:/?#@!*+,;=%-]+$' || {
+        echo 'web: RELEASE must be an address that begins with https://' >&2
+        exit 1
+    }
+    echo "Its home is <a href=\"$RELEASE\">$RELEASE</a>." >$web/address
+fi
+fill_version examples/web/index.html | awk -v web=$web '{
         while (match($0, /@[a-z.]+@/)) {
             name = substr($0, RSTART + 1, RLENGTH - 2)
             printf "%s", substr($0, 1, RSTART - 1)
@@ -106,8 +115,8 @@ awk -v web=$web '{
             $0 = substr($0, RSTART + RLENGTH)
         }
         print
-    }' examples/web/index.html >$web/index.html
-rm $web/inlined $web/library $web/vectors $web/packed
+    }' >$web/index.html
+rm $web/inlined $web/library $web/vectors $web/packed $web/address
 
 # The module with another part WebAssembly.
 with_part() { # FILE

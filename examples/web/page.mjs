@@ -493,12 +493,14 @@ function start_run() {
 
     function status() {
         const [first] = samplers, n = count(desc.numSamples);
+        /* Padding at the end of an epoch has positions, but no samples. */
+        const served = Math.min(first.position, desc.numSamples);
         if (over)
             return `Epoch ${count(epoch)}: ${verdict()}${through(kills)}.` +
                    other.place;
         if (phase === "killed")
             return `Killed at step ${count(first.step)}: ` +
-                   `${count(first.position)} of ${n} samples served (now ` +
+                   `${count(served)} of ${n} samples served (now ` +
                    "pale). Only 112 bytes are left.";
         return `Epoch ${count(epoch)}, step ${count(first.step)} of ` +
                `${count(first.numSteps)} on ` +
@@ -950,6 +952,23 @@ function start_plots() {
     });
 }
 
+/* --- texts ---------------------------------------------------------------- */
+
+/* The text of a file's bytes, or null if they are none: pictures, archives and
+   programs soon have a byte that no text has. */
+function text_in(bytes) {
+    const [first, second] = bytes;
+    const kind = first === 0xff && second === 0xfe ? "utf-16le"
+        : first === 0xfe && second === 0xff ? "utf-16be" : "utf-8";
+    let text;
+    try {
+        text = new TextDecoder(kind, { fatal: true }).decode(bytes);
+    } catch {
+        text = new TextDecoder("windows-1252").decode(bytes);
+    }
+    return /[\0-\x08\x0e-\x19]/.test(text) ? null : text;
+}
+
 /* --- training ------------------------------------------------------------- */
 
 function start_training() {
@@ -1015,18 +1034,20 @@ function start_training() {
         : number === 1 ? "interrupted once" : `interrupted ${number} times`;
 
     function sentence({ problem, step, epoch, position, samples, worldSize,
-                        interruptions, digest }) {
+                        interruptions, digest, alone }) {
         const ranks = some(worldSize, "rank");
         if (phase === "elsewhere")
-            return "Another tab of this page has the run now. Continue it " +
-                   "here, or delete it.";
+            return (alone ? "The tab that took the run over is closed."
+                : "Another tab of this page has taken the run over.") +
+                " Continue it here, or delete it.";
         if (phase === "empty")
             return problem ? "" : "No run is stored. Train, and close the " +
                                   "tab at any time.";
         if (phase !== "done")
             return `Step ${count(step)} of ${count(steps)} on ${ranks}, ` +
-                   `epoch ${epoch}, ${breaks(interruptions)}. Next: sample ` +
-                   `${count(position)} of ${count(samples)}.`;
+                   `epoch ${epoch}, ${breaks(interruptions)}: ` +
+                   `${count(position)} of its ${count(samples)} samples are ` +
+                   "done.";
         const same = former === "" ? ""
             : former === digest ? " The run before had the same."
             : ` The run before had ${former}.`;
@@ -1056,11 +1077,14 @@ function start_training() {
     async function take_text(file) {
         if (!fits(file.size, "file"))
             return undefined;
-        try {
-            $("text").value = await file.text();
-        } catch {
+        const bytes = await file.arrayBuffer().catch(() => null);
+        if (!bytes)
             return refuse(`${short(file)} cannot be read`);
-        }
+        const text = text_in(new Uint8Array(bytes));
+        if (text === null)
+            return refuse(`${short(file)} is not a text, but a picture or ` +
+                          "another file of bytes");
+        $("text").value = text;
         return remark(`${short(file)} is in the field` +
             (phase === "running" ? "; the run continues with the text it " +
                                    "started with." : ": Train learns it."));

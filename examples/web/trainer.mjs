@@ -177,6 +177,63 @@ async function stored(change) {
     }
 }
 
+/* --- other tabs ----------------------------------------------------------- */
+
+/* The tab that has the run holds a lock until it is closed, gives it back, or
+   another one takes it. Those that have lost it wait for their share of it,
+   which they get when no tab has the run. Where a page may not lock, nobody
+   learns that a tab is gone. */
+let give_back = () => {};
+let waits = new AbortController();
+const lock = async (options, call) =>
+    navigator.locks?.request("statesampler-page", options, call);
+
+function hold() {
+    alone = false;
+    waits.abort();
+    lock({ steal: true }, () => new Promise((resolve) => {
+        give_back = resolve;
+    })).catch(() => {}); /* another tab has taken it */
+}
+
+/* Ends when this tab has a run, or there are no locks. Each turn is one of
+   other tabs taking the run. */
+async function watch(signal) {
+    const free = () => new Promise(() => hear({ freed: true }));
+    while (!signal.aborted)
+        try {
+            await lock({ mode: "shared", signal }, free);
+            return;
+        } catch (error) {
+            if (signal.aborted || error.name !== "AbortError")
+                return;
+            alone = false;
+            tell();
+        }
+}
+
+function is_elsewhere() {
+    phase = "elsewhere";
+    alone = false;
+    give_back();
+    waits.abort();
+    waits = new AbortController();
+    watch(waits.signal);
+}
+
+/* The tab that had the run is gone; it may have deleted the run before. */
+async function freed() {
+    if (phase !== "elsewhere")
+        return;
+    const found = await stored((kept) => find(kept));
+    if (found === null) {
+        phase = "empty";
+        waits.abort();
+    }
+    alone = phase === "elsewhere";
+    tell(found === null ? { losses: [] } : {});
+}
+
 /* --- a run ---------------------------------------------------------------- */
 
 /* All tabs of the page share the store, and only one of them trains: the last
@@ -184,6 +241,7 @@ async function stored(change) {
 const me = `${Date.now()} ${Math.random()}`;
 
 let phase = "empty"; /* running, paused, done; elsewhere: another tab has it */
+let alone = false;   /* elsewhere, and that tab is gone */
 let run = null;      /* { text, weights, losses, interruptions, kept } */
 let samplers = [];   /* one per rank */
 const gradient = new Float32Array(WEIGHTS), g = layers(gradient);
@@ -212,7 +270,7 @@ function tell(more) {
         (run?.kept > 0 ? `a reload goes back to step ${run.kept}.`
                        : "does not survive a reload.");
     const [first] = samplers;
-    postMessage({ phase, problem, ...(run && {
+    postMessage({ phase, problem, alone, ...(run && {
         step: run.losses.length, steps: steps_of(first),
         epoch: first.epoch, position: first.position,
         samples: first.numSamples, worldSize: samplers.length,
@@ -269,7 +327,7 @@ async function keep_mine() {
         return still;
     });
     if (mine === false)
-        phase = "elsewhere";
+        is_elsewhere();
     if (mine)
         run.kept = run.losses.length;
     return mine === true;
@@ -332,9 +390,12 @@ async function begin(text, worldSize) {
         clear(kept, text);
         return true;
     });
-    phase = begins === false ? "elsewhere" : "running";
-    if (begins === false)
+    if (begins === false) {
+        is_elsewhere();
         return tell();
+    }
+    phase = "running";
+    hold();
     samplers = samplers_of(text, worldSize);
     run = { text, weights: first_weights(), losses: [], interruptions: 0,
             kept: 0 };
@@ -356,6 +417,8 @@ async function go_on(worldSize) {
         keep(kept);
     });
     phase = run ? "running" : "empty";
+    if (run)
+        hold();
     tell({ losses: run?.losses ?? [],
            text: run ? new TextDecoder().decode(run.text) : "",
            ...(found?.wrong && { problem: found.wrong }) });
@@ -371,8 +434,11 @@ async function reshape(worldSize) {
 
 async function forget() {
     await stored((kept) => clear(kept, null));
+    give_back();
+    waits.abort();
     run = null;
     phase = "empty";
+    alone = false;
     tell({ losses: [] });
 }
 
@@ -381,8 +447,11 @@ async function forget() {
 /* A press means what the button said; it is ignored if the phase has changed
    since. A new number of ranks applies to a run of this tab at once, otherwise
    at the next press. */
-async function pressed({ forgets, reshapes, shown, text, worldSize }) {
+async function pressed({ forgets, reshapes, shown, text, worldSize,
+                         freed: is_free }) {
     const mine = phase === "running" || phase === "paused";
+    if (is_free)
+        return freed();
     if (forgets)
         return forget();
     if (reshapes)
@@ -401,10 +470,11 @@ async function pressed({ forgets, reshapes, shown, text, worldSize }) {
    comes between a step and its checkpoint. */
 const presses = [];
 let wake = () => {};
-addEventListener("message", ({ data }) => {
+function hear(data) {
     presses.push(data);
     wake();
-});
+}
+addEventListener("message", ({ data }) => hear(data));
 await go_on();
 for (;;)
     if (presses.length > 0)

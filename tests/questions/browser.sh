@@ -97,6 +97,22 @@ page_size() {
     echo "note: $size bytes"
 }
 
+# Built with an address, the page names it; it must be one.
+page_address() {
+    mkdir -p own/examples own/tests
+    cp -r "$root/examples/web" own/examples
+    cp "$root/statesampler.h" "$root/LICENSE" own
+    cp "$root/tests/vectors.json" own/tests
+    cd own
+    RELEASE=https://example.org/a~b quietly sh examples/web/build.sh
+    grep -qF 'Its home is <a href="https://example.org/a~b">https://example.org' \
+        build/web/index.html
+    for wrong in http://example.org 'https://a"b' 'https://<b>' example.org; do
+        ! RELEASE=$wrong sh examples/web/build.sh >said 2>&1
+        grep -q '^web: RELEASE must be an address' said
+    done
+}
+
 # Where Chromium does not start, as in containers without user namespaces, its
 # questions are left out with its words.
 no_sandbox() {
@@ -143,6 +159,7 @@ questions() {
         ask 'JavaScript: its declarations, by tsc' web_types
     fi
     ask 'The page: one file below 300,000 bytes that fetches nothing' page_size
+    ask 'The page: its address' page_address
     ask 'The page: where Chromium does not start, its reason' no_sandbox
     tool chromium 'The page in a browser' || return 0
     ask 'The page in Chromium: all of it' pages

@@ -310,6 +310,34 @@ async function header_saved() {
     return page;
 }
 
+/* Whose version it is, under which licence. */
+async function about() {
+    const page = await open(browser, url, CALM);
+    const { version } = await import(module);
+    assert.match(await text(page, "about"), RegExp(
+        `^statesampler.h ${version}, public domain or MIT.* end\\.\\s*$`, "s"));
+    return page;
+}
+
+/* A run that is killed when padding has filled its last step has not served
+   more than there is. */
+async function padded_end() {
+    const page = await open(browser, url, CALM);
+    await page.choose("#tail", "pad");
+    await enter_text(page, "numSamplesText", "2509");
+    const { Sampler } = await import(module);
+    const last = new Sampler({ numSamples: 2509, seed: 42, batchSize: 8,
+                               worldSize: 8 });
+    last.seek(last.numSteps - 1);
+    last.skip();
+    assert.equal(last.position, 2512);
+    await enter_text(page, "paste", Buffer.from(last.save()).toString("hex"));
+    await page.click("#load");
+    await page.click("#kill");
+    await status_has(page, "status", "2,509 of 2,509 samples served", 5);
+    return page;
+}
+
 /* Every slider says what its number is of, and every control has a sentence; a
    field and its slider stand at the same number. */
 async function controls() {
@@ -610,6 +638,27 @@ const drops = () => served(async (at) => {
         await drop_says(page, "#text", dropped, "trainStatus", sentence);
         assert.equal(await field(), before);
     }
+    /* A picture, and others of no letters. Texts may be of other codes. */
+    const archive = Buffer.concat([Buffer.from("PK\x03\x04"),
+                                   Buffer.alloc(3000, 65)]);
+    for (const [name, content] of [
+        ["page.png", fs.readFileSync("examples/web/page.png")],
+        ["zeros", Buffer.alloc(5000)], ["archive.zip", archive],
+        ["module.wasm", fs.readFileSync("build/web/statesampler.wasm")]]) {
+        await drop_says(page, "#text", file(name, content), "trainStatus",
+                        `${name} is not a text`);
+        assert.equal(await field(), before);
+    }
+    const letters = "Größe, \r\n\tçà. ".repeat(200);
+    for (const [name, content] of [
+        ["latin.txt", Buffer.from(letters, "latin1")],
+        ["utf8.txt", "\ufeff" + letters],
+        ["utf16.txt", Buffer.from("\ufeff" + letters, "utf16le")],
+        ["swapped.txt", Buffer.from("\ufeff" + letters, "utf16le").swap16()]]) {
+        await drop_says(page, "#text", file(name, content), "trainStatus",
+                        `${name} is in the field`);
+        assert.equal(await field(), letters.replaceAll("\r", ""));
+    }
     /* However long its name is, nothing jumps. */
     const places = await page.evaluate(PLACES);
     const long = file("long-".repeat(49) + ".txt", "Long. ".repeat(400));
@@ -909,6 +958,48 @@ async function tabs_and_reloads() {
     return first;
 }
 
+/* What a tab says of another one that took its run stays true: when that is
+   closed, when it comes back, and when it deletes the run. */
+const tab_gone = () => served(async (at) => {
+    const first = await open(browser, at, CALM);
+    await enter_text(first, "text", WORDS.repeat(99)); /* it does not end */
+    await first.click("#train");
+    await at_step(first, 2);
+    const taken = "Another tab of this page has taken the run over.";
+    let second;
+    for (let times = 0; times < 2; times++) {
+        second = await open(browser, at, CALM);
+        await status_has(first, "trainStatus", taken, 10);
+        await second.load();
+        await at_step(second, 3);
+        await status_has(first, "trainStatus", taken, 10);
+        const third = await open(browser, at, CALM);
+        await status_has(second, "trainStatus", taken, 10);
+        await third.close();
+        for (const page of [first, second])
+            await status_has(page, "trainStatus",
+                             "The tab that took the run over is closed", 10);
+        await first.click("#train");
+        await training_is(first, "running");
+        await status_has(second, "trainStatus", taken, 10);
+        await second.close();
+    }
+    second = await open(browser, at, CALM);
+    await training_is(first, "elsewhere");
+    await second.click("#forget");
+    await status_has(first, "trainStatus", "No run is stored", 10);
+    assert.deepEqual(second.errors, []);
+    /* The other way round: who lost it deletes it. */
+    await first.click("#train");
+    await at_step(first, 2);
+    await second.click("#train");
+    await training_is(second, "elsewhere");
+    await second.click("#forget");
+    await status_has(first, "trainStatus", "No run is stored", 10);
+    await second.close();
+    return first;
+});
+
 /* On any number of ranks that is offered, with another one at every step (also
    at the end of an epoch), where it is paused, after a reload and in another
    tab, the weights are those of one rank that was left alone. */
@@ -1189,6 +1280,23 @@ const LOOK = `(() => {
     for (const one of document.querySelectorAll("input[type=range]"))
         if (one.checkVisibility() && one.clientWidth < 80)
             wrong.push(["too short to move", one.id, one.clientWidth]);
+    for (const one of document.querySelectorAll("th, caption, legend, label, " +
+            "h1, h2, h3, figcaption, button, option, a"))
+        if (!one.textContent.trim())
+            wrong.push(["no text", one.outerHTML.slice(0, 60)]);
+    /* What does not fit is reached by the keyboard, or is not cut off. */
+    for (const one of document.querySelectorAll("body *")) {
+        const { overflowX, overflowY } = getComputedStyle(one);
+        const scrolls = /auto|scroll/.test(overflowX + overflowY);
+        const wide = one.scrollWidth > one.clientWidth + 1 &&
+                     overflowX !== "visible";
+        const tall = one.scrollHeight > one.clientHeight + 1 &&
+                     overflowY !== "visible";
+        if ((wide || tall) && (scrolls ? one.tabIndex < 0 : one.textContent) &&
+            one.checkVisibility() && !/^(INPUT|SELECT)$/.test(one.tagName))
+            wrong.push([scrolls ? "no key scrolls it" : "cut off",
+                        one.outerHTML.slice(0, 60)]);
+    }
     for (const control of document.querySelectorAll("input, select, textarea"))
         if (!control.labels?.length && !control.ariaLabel)
             wrong.push(["no label", control.id]);
@@ -1225,6 +1333,7 @@ async function look() {
         { calm: true }, { dark: true },
         { width: 360, height: 640, phone: true, dark: true },
         { width: 320, height: 600, phone: true, calm: true },
+        { width: 320, height: 600 }, /* with a scroll bar */
         { width: 844, height: 390, phone: true, calm: true, beside: 0.4 },
         { width: 640, height: 400, scale: 2 }]) {
         page = await open(browser, url, options);
@@ -1418,7 +1527,8 @@ const QUESTIONS = { vectors, module_on_a_server, package_on_a_server,
                     keys, odd_path, bad_input, bad_field, far_epochs,
                     stays_still, cannot, header_saved, drops, look, densities,
                     million, storage_full, storage_fills, storage_silent,
-                    long_text, ranks, tabs_and_reloads, storage_forbidden };
+                    long_text, ranks, tabs_and_reloads, tab_gone,
+                    storage_forbidden, about, padded_end };
 const asked = process.argv.slice(2);
 let failed = 0;
 try {
