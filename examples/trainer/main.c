@@ -109,13 +109,31 @@ static void tell(run *r, const char *also, const char *format, ...)
     fflush(stdout);
 }
 
+/* Writes the time that is left, with its two largest units. */
+static void write_left(char *out, size_t size, uint64_t seconds)
+{
+    const uint64_t minutes = seconds / 60, hours = minutes / 60;
+
+    if (minutes == 0)
+        snprintf(out, size, ", %" PRIu64 " s left", seconds);
+    else if (hours == 0)
+        snprintf(out, size, ", %" PRIu64 " min %" PRIu64 " s left", minutes,
+                 seconds % 60);
+    else if (hours < 24)
+        snprintf(out, size, ", %" PRIu64 " h %" PRIu64 " min left", hours,
+                 minutes % 60);
+    else
+        snprintf(out, size, ", %" PRIu64 " d %" PRIu64 " h left", hours / 24,
+                 hours % 24);
+}
+
 /* started: when step `first` was done. */
 static void take_step(run *r, double started, uint64_t first)
 {
     const statesampler_mix *mix = &r->feed.mix;
     const uint64_t epoch = statesampler_mix_epoch(mix);
     uint64_t left;
-    char also[32];
+    char also[64];
 
     agree(run_step(r));
     if (r->step % (uint64_t)r->config.log_frequency != 0)
@@ -124,8 +142,7 @@ static void take_step(run *r, double started, uint64_t first)
                statesampler_mix_num_turns(mix) - statesampler_mix_turn(mix);
     left = (uint64_t)((double)left * (MPI_Wtime() - started) /
                       (double)(r->step - first));
-    snprintf(also, sizeof also, ", %" PRIu64 ":%02" PRIu64 " left", left / 60,
-             left % 60);
+    write_left(also, sizeof also, left);
     tell(r, also, "step %" PRIu64 " epoch %" PRIu64 " loss %.6f rate %.6g%s",
          r->step, epoch, reduce_mean_loss(&r->reduce), r->rate,
          r->reduce.totals[REDUCE_OVERFLOWS] ? " skipped" : "");
