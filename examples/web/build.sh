@@ -7,7 +7,7 @@
 #       the address RELEASE, if there is one, where the header is from
 #   package/                                    the npm package, see README.md
 # wasm-opt and esbuild are optional; with them the module is a fifteenth
-# smaller, below 19 KiB gzipped, or 16 where a bundler leaves out the bag.
+# smaller, below 19 KiB gzipped, or 17 where a bundler leaves out the bag.
 # Its lines stay short, as node prints the line of an error that nobody catches.
 set -e
 
