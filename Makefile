@@ -402,8 +402,8 @@ build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o \
 	@sh tests/ways.sh $(*D) $< $@
 
 # What deps installs, for tests/questions.
-PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs node-typescript chromium \
-    binaryen esbuild \
+PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs npm node-typescript \
+    chromium chromium-sandbox binaryen esbuild \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \
