@@ -1027,15 +1027,18 @@ static void test_far_tick(void)
     }
 }
 
-/* After a load the base of a source with CARRY is where it stands. */
+/* After a load the base of a source with CARRY is where it stands: at and
+   mix_at reach 2^62 positions on from there, and nothing before it. */
 static void test_carry_base(void)
 {
     static party p;
     unsigned char state[STATE];
+    const uint64_t last = 5 + ((uint64_t)1 << 62) / 4; /* batches of 4 */
     size_t size, count;
     uint32_t turn;
     plain(&p, 1, STATESAMPLER_STOP_NEVER);
     p.desc[0].num_samples = 10;
+    p.desc[0].batch_size = 4;
     p.desc[0].tail = STATESAMPLER_TAIL_CARRY;
     CHECK(start(&p) == STATESAMPLER_OK);
     for (turn = 0; turn < 5; turn++)
@@ -1047,6 +1050,12 @@ static void test_carry_base(void)
     CHECK(statesampler_at(&p.source[0].sampler, 5, NULL, &count) == 1);
     CHECK(statesampler_at(&p.source[0].sampler, 4, NULL, &count) ==
           ERANGE_BASE);
+    CHECK(statesampler_at(&p.source[0].sampler, last, NULL, &count) == 1);
+    CHECK(statesampler_at(&p.source[0].sampler, last + 1, NULL, &count) ==
+          ERANGE_FAR);
+    CHECK(statesampler_mix_at(&p.mix, last, NULL, &count, NULL) == 1);
+    CHECK(statesampler_mix_at(&p.mix, last + 1, NULL, &count, NULL) ==
+          ERANGE_FAR);
 }
 
 /* As another rank of as many a mix keeps its base, and answers for the past. */
