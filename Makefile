@@ -35,8 +35,6 @@ help:
 	@echo '                 and so on'
 	@echo 'make prove       prove properties for all inputs: a few minutes (first'
 	@echo '                 make deps-prove: 219 MB to download, 922 MB on disk)'
-	@echo 'make judge       compare a million random programs with version'
-	@echo '                 0.4.0: two minutes'
 	@echo 'make complexity  complex and long functions, with their limits; calls,'
 	@echo '                 lines and names'
 	@echo 'make sizes       code and stack sizes, with their limits'
@@ -119,34 +117,6 @@ fuzz-agree:
 # ONLY=pattern proves only what it matches.
 prove: | $(filter deps-prove,$(MAKECMDGOALS))
 	@sh tests/prove/prove.sh
-
-# Compares every result of the header with version 0.4.0, in PROGRAMS random
-# programs from number FIRST on. 0.4.0 is taken from git, with other names.
-PROGRAMS ?= 1000000
-FIRST ?= 1
-OLD = 144b8db26bc75b8c3f7e6f3806a9a528c40cd62a
-judge:
-	@if $(MAKE) -s build/oldsampler.h 2>/dev/null; then \
-	    $(MAKE) --no-print-directory -s build/judge && \
-	    build/judge $(PROGRAMS) $(FIRST); \
-	else echo "skip judge: version 0.4.0 is not in this clone's history"; fi
-build/judge: tests/judge.c tests/judge.h tests/judge_side.h build/oldsampler.h \
-    statesampler.h
-	$(CC) -std=c99 $(CFLAGS) $(if $(STB_FLAGS),-DJUDGE_STB) -Ibuild -I. \
-	    $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ $< && mv $@.$$$$ $@
-build/oldsampler.h:
-	@mkdir -p $(@D)
-	@git show $(OLD):statesampler.h >$@.$$$$ && \
-	    sed -e 's/statesampler/oldsampler/g' \
-	        -e 's/STATESAMPLER/OLDSAMPLER/g' $@.$$$$ >$@.new.$$$$ && \
-	    rm $@.$$$$ && mv $@.new.$$$$ $@ || { rm -f $@.$$$$; exit 1; }
-
-# 0.4.0's JavaScript module, built as today's: bench/run.sh compares their speed.
-build/old-web/build/web/made: examples/web/build.sh
-	@rm -rf build/old-web && mkdir -p build/old-web && \
-	    git archive $(OLD) statesampler.h examples/web tests/vectors.json | \
-	    tar -x -C build/old-web && cp $< build/old-web/examples/web && \
-	    cd build/old-web && sh examples/web/build.sh
 
 complexity:
 	@sh tests/complexity.sh
@@ -436,7 +406,7 @@ deps-prove:
 	@sh tests/deps.sh z3 why3 frama-c-base python3
 
 .PHONY: help demo examples check test mutants mutants-all fuzz fuzz-agree \
-    crash storm scale sanitize prove deps-prove judge complexity sizes bench \
+    crash storm scale sanitize prove deps-prove complexity sizes bench \
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long clean deps \

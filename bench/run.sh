@@ -30,7 +30,7 @@ plots='n batch bytes resume'
 
 # The steps of a run: a compiler with its flags (below), a program and its
 # arguments; or - and a function of this file. The number after "bulk" is its
-# bar; 0 is none. Bulk with other vectors has its bar in "old".
+# bar; 0 is none.
 steps() {
     cat <<'END'
 fast ours bulk 1
@@ -44,13 +44,8 @@ O2 ours lone
 scalar ours bulk 12
 tcc ours bulk 12
 native ours bulk 0
-O2 old
-fast old
-native old
-clang-O2 old
-clang-fast old
-- neon
-- web
+clang-O2 ours bulk 0
+clang-fast ours bulk 0
 fast mix
 fast mixture
 O2 changes
@@ -152,16 +147,6 @@ missing() { # FIGURE WHY
     echo "row,$1,,,,,,,not measured: $2"
 }
 
-# Turns lines of a figure, value, unit, yardstick, its value and bar into rows,
-# as bench.c does.
-compare() {
-    awk -F , '{
-        ratio = sprintf("%.2f", $2 / $5)
-        printf "row,%s,%.6g,%s,%s,%.6g,%s,%s,%s\n", $1, $2, $3, $4, $5, ratio,
-            $6, ratio + 0 <= $6 + 0 ? "met" : "MISSED"
-    }'
-}
-
 # --- The steps that are functions -------------------------------------------
 
 # Turns the lines of `make sizes` into rows.
@@ -211,58 +196,6 @@ torch() {
     fi
 }
 
-# NEON against 0.4.0 by counting instructions, as an emulator's times say
-# nothing.
-neon() {
-    title="aarch64-linux-gnu-gcc $(flags_of $(built_as O2))"
-    why=$( { without aarch64-linux-gnu-gcc qemu-aarch64
-        without_0_4_0 build/oldsampler.h; } | head -n 1)
-    if [ -n "$why" ]; then
-        missing 'bulk; instructions of NEON' "$why"
-        return
-    fi
-    $title -std=c99 -static -I. -Ibuild -o $OUT/neon bench/instructions.c \
-        bench/core.c || return 1
-    # The name of the option since QEMU 8.1, and the one before.
-    one_by_one=$(qemu-aarch64 -h | grep -o '^-one-insn-per-tb' ||
-        echo '-singlestep')
-    count=${BENCH_QUICK:+256}
-    neon_row 'bulk; n = 10^8; NEON' 100000000 1.25 &&
-        neon_row 'bulk; n = 2^40; NEON' 1099511627776 1.35
-}
-
-# How often each header fills is an argument, so that the difference of two runs
-# is one call.
-neon_row() { # FIGURE N BAR
-    set -- "$1" "$2 ${count:-16384}" $3
-    qemu-aarch64 $OUT/neon $2 1 1 || return 1 # it checks what it fills
-    both=$(executed $2 1 1)
-    new=$(($(executed $2 2 1) - both))
-    old=$(($(executed $2 1 2) - both))
-    echo "$1,$new,instructions,0.4.0,$old,$3" | compare
-}
-
-# The emulator logs each block of code that it enters; here each instruction is
-# a block.
-executed() { # ARGUMENT...
-    qemu-aarch64 $one_by_one -d exec,nochain $OUT/neon "$@" 2>&1 |
-        grep -c '^Trace'
-}
-
-# The JavaScript module against 0.4.0's.
-web() {
-    title='WebAssembly with SIMD'
-    why=$( { without node clang wasm-ld
-        without_0_4_0 build/old-web/build/web/made; } | head -n 1)
-    if [ -n "$why" ]; then
-        missing "bulk; $title" "$why"
-        return
-    fi
-    $MAKE -s web >/dev/null &&
-        node --no-liftoff bench/old.mjs build/web build/old-web/build/web \
-            >$OUT/web && compare <$OUT/web
-}
-
 # --- The steps that are programs --------------------------------------------
 
 # Compiles a program; the shared files are compiled once per set of flags.
@@ -271,7 +204,7 @@ program() { # SET NAME
     set -- $1 $2 "$(compiler_of $1) $(flags_of $1)"
     for unit in bench core $2; do
         [ -e $OUT/$1-$unit.o ] ||
-            $3 -std=c99 -I. -Ibuild $STB_FLAGS -c -o $OUT/$1-$unit.o \
+            $3 -std=c99 -I. $STB_FLAGS -c -o $OUT/$1-$unit.o \
                 bench/$unit.c || return 1
     done
     $3 $LDFLAGS -o $OUT/$1-$2 $OUT/$1-bench.o $OUT/$1-core.o $OUT/$1-$2.o
@@ -287,12 +220,6 @@ without() { # TOOL...
     done
 }
 
-# Makes a file that takes 0.4.0 from the history, or prints why it cannot.
-without_0_4_0() { # FILE
-    $MAKE -s $1 >/dev/null 2>&1 ||
-        echo 'version 0.4.0 is not in the history here'
-}
-
 # Prints why a step cannot run here, or nothing.
 obstacle() { # SET PROGRAM
     case $1 in
@@ -300,7 +227,6 @@ obstacle() { # SET PROGRAM
     native) has avx512bw -mavx512bw || echo 'no AVX-512 here' ;;
     esac
     case $2 in
-    old) without_0_4_0 build/oldsampler.h ;;
     mixture)
         echo '#include "stb_ds.h"' | $CC $STB_FLAGS -E -x c - >/dev/null 2>&1 ||
             echo 'stb_ds.h is not installed'
@@ -349,8 +275,6 @@ addresses of the array. ns/index is nanoseconds per 64-bit index.
 - next: statesampler_next for one of eight ranks
 - which samples were in a step: a new process that reads a run's state and
   prints the batch of rank 77 of 512; in Python, with the import
-- 0.4.0: the same call of version 0.4.0 in the same program; in WebAssembly, of
-  its module in the same process
 
 Some of the timed runs are also checked, against the inverse permutation or
 against calls for single indices.

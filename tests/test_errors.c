@@ -1246,7 +1246,7 @@ static void check_mix_wholeness(void)
     forge_put(state, FORGE_VERSION, 3);
     unloaded_mix(state, 40, EVERSION_FORMAT);
     undescribed_mix(state, 40, 0, EVERSION_FORMAT);
-    forge_put(state, FORGE_VERSION, 1); /* of 0.4.0 */
+    forge_put(state, FORGE_VERSION, 1); /* the first format */
     unloaded_mix(state, 40, EVERSION_FORMAT);
     undescribed_mix(state, 40, 0, EVERSION_FORMAT);
     memcpy(state, "SSMP", 4);

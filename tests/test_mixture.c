@@ -889,7 +889,7 @@ static void test_errors(int reduced)
     forge_seal(state, 72);
     CHECK(statesampler_mixture_load(&other, state, 72, RESTART) ==
           ECORRUPT_SOURCES);
-    /* The format of 0.4.0. */
+    /* The first format. */
     save(&m, state);
     forge_put(state, FORGE_VERSION, 1);
     forge_seal(state, size);

@@ -64,7 +64,7 @@ vectors() {
 }
 
 # The bench checks what it computes and prints its rows and points. Times are
-# not judged: nobody has the machine for himself here.
+# not looked at: nobody has the machine for himself here.
 bench() {
     (cd "$root" && ONLY= OUT=$folder/figures BENCH_QUICK=1 \
         sh bench/run.sh) >said 2>&1 || {

@@ -18,7 +18,7 @@ only_aeabi() { # COMMAND...
         nm -u core.o | grep -E ' __aeabi_([dfc]|u?[il]+2)' | nothing
 }
 
-# A linker that is told nothing of missing symbols is the judge: nm does not
+# A linker that is told nothing of missing symbols decides: nm does not
 # read WebAssembly.
 wasm() { # freestanding|ordinary FLAG...
     compiled=$1

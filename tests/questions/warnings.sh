@@ -76,14 +76,10 @@ clean_sources() { # COMMAND...
     for source in "$root"/examples/*.c "$root"/bench/*.c \
         "$root"/examples/torch/statesampler/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
-        # 0.4.0's text comes from the history.
-        ! grep -q '"oldsampler\.h"' "$source" ||
-            (cd "$root" && "$MAKE" -s build/oldsampler.h) 2>/dev/null ||
-            continue
         functions=-DSTATESAMPLER_IMPLEMENTATION_INCLUDED
         ! grep -q '^#define STATESAMPLER_STATIC' "$source" || functions=
         "$@" -std=c99 $STRICT -Wmissing-prototypes -I. -Iexamples $STB_FLAGS \
-            -isystem "$root/build" $functions -c -o warn.o "$source"
+            $functions -c -o warn.o "$source"
     done
 }
 
