@@ -40,9 +40,18 @@ fail() {
     exit 1
 }
 
+# Copies the first bytes of a file, or says why it cannot: the reason is what
+# follows the last colon of the shell's message, or of the tool's.
+copy_start() { # BYTES FILE TO
+    why=$( (head -c "$1" <"$2" >"$3") 2>&1) ||
+        fail "cannot read $2: ${why##*: }"
+}
+
 [ -x "$program" ] || fail "there is no program $program"
 for file in "$@"; do
-    [ -f "$file" ] || fail "there is no file $file"
+    # A pipe would wait for ever.
+    [ -f "$file" ] || [ ! -e "$file" ] || fail "$file is not a regular file"
+    copy_start 1 "$file" /dev/null
     [ "$(wc -c <"$file")" -ge 10240 ] ||
         fail "$file has less than 10240 bytes: too few to train on"
 done
@@ -68,8 +77,7 @@ prepare() { # WORK FILE...
     [ $kilobytes -ge 11 ] || kilobytes=11
     for file in "$@"; do
         copy=$((copy + 1))
-        dd if="$file" of="$out/text$copy" bs=1000 count=$kilobytes \
-            2>/dev/null || fail "$file cannot be copied"
+        copy_start ${kilobytes}000 "$file" "$out/text$copy"
         bytes=$((bytes + $(wc -c <"$out/text$copy")))
     done
     epochs=$((work * 1000 / (bytes + 1)))

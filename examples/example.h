@@ -88,6 +88,14 @@ static inline void example_read(const char *path)
     }
 }
 
+/* Call it when all is read: a disk may fail in the middle of a file. */
+static inline void example_read_end(const char *path)
+{
+    if (ferror(stdin)) {
+        example_fail(1, "%s: %s", path, strerror(errno));
+    }
+}
+
 /* Call it once, at the end: only here may a full disk show. */
 static inline void example_close(void)
 {

@@ -53,6 +53,7 @@ static void read_lengths(const char *path)
         line[strcspn(line, "\r\n")] = '\0';
         whole[count] = (uint32_t)example_number(line, 1, UINT32_MAX);
     }
+    example_read_end(path);
     if (count == 0)
         example_fail(2, "'%s' has no lengths", path);
 }

@@ -115,8 +115,9 @@ static int load(const char *path, statesampler *s)
             break;
         check = hash_layer(check, k);
     }
-    if (file == NULL || fclose(file) != 0)
-        return STATESAMPLER_EIO;
+    if (file == NULL || ferror(file))
+        example_fail(1, "%s.%d: %s", path, (int)now.which, strerror(errno));
+    fclose(file);
     return k == LAYERS && check == now.check
                ? statesampler_load(s, now.sampler, sizeof now.sampler)
                : STATESAMPLER_ECORRUPT;

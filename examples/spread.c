@@ -36,6 +36,7 @@ static void read_words(char **paths)
         example_read(*paths);
         while (s.samples < MOST && scanf("%5s%*[^\n]", words[s.samples]) == 1)
             s.samples++;
+        example_read_end(*paths);
     }
     qsort(words, (size_t)s.samples, sizeof words[0], by_stem);
     for (i = 0; i < s.samples; i++)

@@ -41,6 +41,7 @@ static void read_lines(const char *path, uint32_t label)
         memcpy(lines[i].text, text, BYTES);
         lines[i].label = label;
     }
+    example_read_end(path);
 }
 
 /* An epoch, and what a buffer of this size makes of it, if there is one. */

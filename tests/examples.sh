@@ -177,7 +177,82 @@ all_disks_full() {
         run "$bin/$name" >/dev/full 2>err || code=$?
         equal "$name: $code" "$name: 1"
         finds "^$name: .*No space left on device" err
+        code=0
+        "$bin/$name" --help >/dev/full 2>err || code=$?
+        equal "$name --help: $code" "$name --help: 1"
+        finds "^$name: .*No space left on device" err
     done
+}
+
+# Root may read everything, unless it gives up what makes it root.
+as_anyone() { # COMMAND...
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --bounding-set=-all --inh-caps=-all "$@"
+    else
+        "$@"
+    fi
+}
+
+# Whatever keeps a file from being read: the message has its name and why.
+unreadable() {
+    rm -rf secret folder absent
+    mkdir folder
+    cp text secret
+    chmod 0 secret
+    while read -r name before; do
+        for refused in 'absent: \(No such file\|there is no such file\)' \
+            'folder: Is a directory' 'secret: Permission denied'; do
+            status 1 as_anyone "$bin/$name" $before "${refused%%:*}"
+            finds "^$name: \(cannot [a-z]* \)\?$refused" err
+        done
+    done <<'END'
+indices --where 3 --state
+packing
+spread
+train_text
+windows text
+END
+    status 1 as_anyone "$bin/recipe_large" secret
+    finds '^recipe_large: secret: Permission denied' err
+}
+
+# A disk that fails in the middle of a file.
+fails_late() {
+    for reader in 'packing text' 'spread text' 'windows text text' \
+        'train_text text'; do
+        name=${reader%% *}
+        status 1 strace -qq -o trace -P text -e inject=read:error=EIO:when=2+ \
+            "$bin"/$reader
+        finds "^$name: .*text: Input/output error" err
+    done
+    rm -f late*
+    status 0 recipe_large late
+    for weights in late.0 late.1; do
+        strace -qq -o trace -P $weights -e inject=read:error=EIO:when=2+ \
+            "$bin/recipe_large" late >out 2>>err || :
+    done
+    finds '^recipe_large: late.[01]: Input/output error' err
+}
+
+# What make demo says of files that it cannot train on.
+demo_files() {
+    rm -rf secret folder absent pipe
+    mkdir folder
+    mkfifo pipe
+    cp text secret
+    chmod 0 secret
+    for refused in 'absent: No such file' 'secret: Permission denied'; do
+        status 1 as_anyone sh "$root/examples/demo.sh" /bin/true \
+            text "${refused%%:*}"
+        finds "^demo: cannot read $refused" err
+    done
+    for file in folder pipe; do
+        status 1 sh "$root/examples/demo.sh" /bin/true text $file
+        has err "demo: $file is not a regular file"
+    done
+    head -n 20 text >short
+    status 1 sh "$root/examples/demo.sh" /bin/true text short
+    finds '^demo: short has less than 10240 bytes' err
 }
 
 # The last line of the output or, where that is a picture, of the errors.
@@ -250,6 +325,15 @@ check "every example: an unknown argument has status 2" all_refuse
 check "every example: the last line says what was shown" all_verdicts
 check "the manual's recipes are in the examples, word for word" manual
 check "every example: a broken library has status 1 and a message" all_notice
+check "every example: a file that cannot be read is named, with the reason" \
+    unreadable
+check "make demo: a file that cannot be read is named, with the reason" \
+    demo_files
+if command -v strace >/dev/null; then
+    check "every example: a disk that fails in mid-file is named so" fails_late
+else
+    skip "every example: a disk that fails in mid-file: strace is not here"
+fi
 if [ -c /dev/full ]; then
     check "every example: a full disk has status 1 and a message" \
         all_disks_full
