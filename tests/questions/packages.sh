@@ -537,6 +537,11 @@ releases() {
     done
     grep 'npm publish' said | nothing
     git -C tree reset -q --hard first
+    # What the README tells to make in the tree is no change of it.
+    tr -s '\n ' ' ' <README.md | grep -o '`cc [^`]*`' | tr -d '`' >commands
+    grep -q 'quickstart' commands
+    (cd tree && sh -e ../commands && ./quickstart >said && rm said &&
+        mkdir venv && : >venv/pyvenv.cfg)
     quietly "$MAKE" -s -C tree release RELEASE=file:///there
     command=$(sed -n 's/^    \(git tag .*\)/\1/p' said)
     (cd tree && eval "$command")
