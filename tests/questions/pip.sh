@@ -1,12 +1,20 @@
 # pip.sh - the Python package, as its users install it: without a network, and
 # with nothing of the user's own.
 
-# Makes a virtual environment in the folder `venv`, and an empty home. Without
-# an option it sees what is installed here, such as pip and torch.
-environment() { # PYTHON [OPTION]
+# Where Debian keeps what pip builds packages with.
+wheels=/usr/share/python-wheels
+
+# From here on pip asks nobody, and finds an empty home.
+no_network() {
     export HOME="$PWD/home" PIP_NO_INDEX=1 PIP_NO_CACHE_DIR=1
     unset PIP_FIND_LINKS PYTHONPATH STATESAMPLER_LIBRARY
     mkdir home
+}
+
+# Makes a virtual environment in the folder `venv`. Without an option it sees
+# what is installed here, such as pip and torch.
+environment() { # PYTHON [OPTION]
+    no_network
     quietly "$1" -m venv ${2:---system-site-packages --without-pip} venv
 }
 
@@ -128,13 +136,34 @@ END
     echo "note: $least microseconds after numpy"
 }
 
-# As it is typed; pip has the build's tools from Debian.
+# The commands that install the package, as a text has them.
+told() { # TEXT
+    tr -s '\n ' ' ' <"$1" | grep -o '`[^`]*pip install \./examples/torch`' |
+        tr -d '`'
+}
+
+# Types one, with no more than the text says: in Debian's Python, whose pip
+# refuses to install beside its packages. pip has the build's tools from Debian.
+typed() { # PYTHON COMMAND
+    rm -rf venv
+    quietly env PATH="$(dirname "$(command -v "$1")"):$PATH" \
+        PIP_FIND_LINKS=$wheels sh -c "$2"
+}
+
+as_told() { # PYTHON
+    no_network
+    { told README.md && told examples/README.md; } >commands
+    while read -r command; do
+        typed "$1" "$command"
+        [ "$(venv/bin/python -c 'from statesampler import Sampler
+print(sorted(i for batch in Sampler(3) for i in batch.tolist()))')" = \
+            '[0, 1, 2]' ]
+    done <commands
+}
+
 with_torch() { # PYTHON
-    environment "$1"
-    tools=/usr/share/python-wheels isolation=
-    find $tools -name 'wheel-*' | grep -q . || isolation=--no-build-isolation
-    PIP_FIND_LINKS=$tools quietly venv/bin/python -m pip install $isolation \
-        ./examples/torch
+    no_network
+    typed "$1" "$(told examples/README.md | grep system-site-packages)"
     protect
     cat >program.py <<'END'
 import os, sys, torch
@@ -272,6 +301,17 @@ windows() {
     diff here there
 }
 
+questions_typed() { # PYTHON
+    ask 'pip: what README.md and examples/README.md say, word for word' \
+        as_told $1
+    if PYTHON=$1 sh tests/torch/python.sh torch numpy >/dev/null 2>&1; then
+        ask 'pip: beside torch: two ranks, then one; imported in 30 ms more' \
+            with_torch $1
+    else
+        skip 'pip: beside torch, and the time of the import' 'torch or numpy'
+    fi
+}
+
 questions() {
     python=$(sh tests/torch/python.sh build setuptools wheel pip ensurepip \
         2>/dev/null) || {
@@ -282,11 +322,10 @@ questions() {
         without_torch $python
     ask 'pip: what cannot be installed or loaded says what to do' \
         refusals $python
-    if PYTHON=$python sh tests/torch/python.sh torch numpy >/dev/null 2>&1; then
-        ask 'pip: beside torch: two ranks, then one; imported in 30 ms more' \
-            with_torch $python
+    if ls $wheels/setuptools-* $wheels/wheel-* >/dev/null 2>&1; then
+        questions_typed $python
     else
-        skip 'pip: beside torch, and the time of the import' 'torch or numpy'
+        skip 'pip: what the READMEs say' 'python3-wheel-whl'
     fi
     if tool mypy 'pip: types'; then
         ask 'pip: the types are those of the module, and mypy uses them' \
