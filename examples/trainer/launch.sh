@@ -42,6 +42,8 @@ export OMPI_MCA_odls_base_sigkill_timeout=0
 # mpirun watches files of processes that have ended; with epoll libevent warns
 # of each.
 export EVENT_NOEPOLL=1
+# Where there is no /sys, as in some containers, each process would say so.
+export HWLOC_HIDE_ERRORS=2
 if [ "$(id -u)" = 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
