@@ -177,9 +177,9 @@ web-shots: web
 	    echo "skip web-shots: $$tool is not installed"; exit 0; }; done; \
 	    [ -f build/web/index.html ] || exit 0; mkdir -p build/web/shots && \
 	    node tests/web/shots.mjs build/web/shots && \
-	    cp build/web/shots/light.png examples/web/page.png && \
 	    { ! command -v optipng >/dev/null || \
-	    optipng -quiet examples/web/page.png; }
+	    optipng -quiet build/web/shots/light.png; } && \
+	    cp build/web/shots/light.png examples/web/page.png
 
 # The data-parallel trainer of examples/trainer. Flags must not reorder floating
 # point or contract a * b + c, as the bits would then depend on the flags.
@@ -346,11 +346,17 @@ examples/windows.svg: build/windows examples/windows.gp
 	done
 	cd build/words && ../windows $(WORDS) >../windows.table
 	@cat build/windows.table
-	gnuplot -e "table='build/windows.table'" examples/windows.gp >$@
+	gnuplot -e "table='build/windows.table'" examples/windows.gp \
+	    >build/windows.svg && cp build/windows.svg $@
 
-# A picture of examples/README.md, from what its program prints.
+# A picture of examples/README.md, from what its program prints. Drawn under
+# build/ first: without gnuplot the picture that is there must stay.
 examples/%.svg: build/% examples/%.gp
-	$< >$<.table && gnuplot -e "table='$<.table'" examples/$*.gp >$@
+	$< >$<.table && gnuplot -e "table='$<.table'" examples/$*.gp >$<.svg && \
+	    cp $<.svg $@
+
+examples/turns.svg: build/turns
+	$< >$<.svg && cp $<.svg $@
 
 # For this machine's GPU; without one, for any since Turing.
 GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \

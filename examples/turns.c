@@ -1,6 +1,6 @@
 /* turns.c - draws the picture of a mix's turns in the README.
 
-       make examples && build/turns >examples/turns.svg
+       make examples/turns.svg
 
    Three datasets of 3, 4 and 5 batches with each stop rule, and with the
    weights 3 : 2 : 1. A square is a turn, its number the batch. Pale squares are

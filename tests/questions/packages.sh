@@ -512,6 +512,24 @@ refused() { # SENTENCE SED_SCRIPT FILE [COMMIT]
     git -C tree reset -q --hard first
 }
 
+# A tracked picture stays as it is where gnuplot is missing or fails, and where
+# its program does. The programs that make tables are not run here.
+pictures_stay() {
+    fresh_tree
+    mkdir -p tree/build tools
+    printf '#!/bin/sh\nexit 127\n' >tools/gnuplot
+    for name in ledger packing windows turns; do
+        echo '#!/bin/sh' >tree/build/$name
+        [ $name != turns ] || echo 'exit 1' >>tree/build/$name
+    done
+    chmod +x tools/gnuplot tree/build/*
+    for name in ledger packing windows turns; do
+        fails env PATH="$PWD/tools:$PATH" "$MAKE" -s -C tree -o build/$name \
+            -W examples/$name.gp -W build/$name examples/$name.svg
+    done
+    git -C tree status --porcelain | nothing
+}
+
 releases() {
     fresh_tree
     keep_scripts common make release archive
@@ -586,4 +604,5 @@ questions() {
     fi
     ask 'make packages says what is wrong with a package' packages_complain
     ask 'make release refuses what does not agree' releases
+    ask 'a picture stays where it cannot be drawn' pictures_stay
 }
