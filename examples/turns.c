@@ -3,8 +3,7 @@
        make examples/turns.svg
 
    Three datasets of 3, 4 and 5 batches with each stop rule, and with the
-   weights 3 : 2 : 1. A square is a turn, its number the batch. Pale squares are
-   of the dataset's second or a later epoch. */
+   weights 3 : 2 : 1. A square is a turn. */
 #include <stdio.h>
 
 #define STATESAMPLER_IMPLEMENTATION
@@ -54,6 +53,34 @@ static void text(int x, int y, const char *anchor, const char *fill,
            x, y, anchor, fill, string);
 }
 
+/* A square at this place. */
+static void square(int x, int y, uint32_t source, int pale, const char *string)
+{
+    printf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" "
+           "fill=\"%s\" fill-opacity=\"%s\"/>\n",
+           x + 1, y, SIDE - 2, SIDE, color[source], pale ? "0.4" : "1");
+    text(x + SIDE / 2, y + 19, "middle", pale ? "#222222" : "#ffffff", string);
+}
+
+/* What colors, pale squares and numbers mean. */
+static void legend(int y)
+{
+    const int left = LEFT - 100;
+    int x = left, i;
+    char string[32];
+
+    for (i = 0; i < (int)DATASETS; i++, x += 200) {
+        square(x, y, (uint32_t)i, 0, "");
+        sprintf(string, "dataset %d: %d batches", i, 3 + i);
+        text(x + SIDE + 4, y + 19, "start", "#111111", string);
+    }
+    for (x = left, i = 0; i < (int)DATASETS; i++, x += SIDE) {
+        square(x, y + SIDE + 10, (uint32_t)i, 1, "");
+    }
+    text(x + 4, y + SIDE + 29, "start", "#111111",
+         "in its second or a later epoch; the number is the batch");
+}
+
 /* Draws a row of squares. Returns how many. */
 static int draw(const struct row *row, int y)
 {
@@ -70,14 +97,10 @@ static int draw(const struct row *row, int y)
                      statesampler_mix_next(&mix, NULL, &size, &source);
          column++) {
         const statesampler *s = &sources[source].sampler;
-        int x = LEFT + column * SIDE, pale = statesampler_epoch(s) != 0;
 
-        printf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" "
-               "fill=\"%s\" fill-opacity=\"%s\"/>\n",
-               x + 1, y, SIDE - 2, SIDE, color[source], pale ? "0.4" : "1");
         sprintf(string, "%d", (int)statesampler_step(s) - 1);
-        text(x + SIDE / 2, y + 19, "middle", pale ? "#222222" : "#ffffff",
-             string);
+        square(LEFT + column * SIDE, y, source, statesampler_epoch(s) != 0,
+               string);
     }
     if (column == COLUMNS) {
         text(LEFT + column * SIDE + 4, y + 19, "start", "#555555", "...");
@@ -95,7 +118,7 @@ int main(int argc, char **argv)
     printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
            "height=\"%d\" font-family=\"sans-serif\" font-size=\"13\">\n"
            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-           LEFT + (COLUMNS + 1) * SIDE, (count + 1) * (SIDE + 10) + 10);
+           LEFT + (COLUMNS + 1) * SIDE, (count + 3) * (SIDE + 10) + 20);
     text(LEFT - 14, 24, "end", "#555555", "turn");
     for (column = 0; column < COLUMNS; column++) {
         sprintf(string, "%d", column);
@@ -105,6 +128,7 @@ int main(int argc, char **argv)
         good = draw(&rows[row], (row + 1) * (SIDE + 10)) == rows[row].turns &&
                good;
     }
+    legend((count + 1) * (SIDE + 10) + 10);
     printf("</svg>\n");
     example_close();
     if (!good) {

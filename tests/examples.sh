@@ -543,7 +543,9 @@ round_robin() {
 turns() {
     status 0 turns
     same out "$root/examples/turns.svg"
-    equal "$(grep -c '#3b6fb6' out)" 27 # 3 + 3 + 6 + 6 + half of 18
+    # 3 + 3 + 6 + 6 + half of 18, and 2 in the legend
+    equal "$(grep -c '#3b6fb6' out)" 29
+    equal "$(grep -c '>dataset [0-2]: [3-5] batches<' out)" 3
 }
 
 grow() {
