@@ -71,12 +71,9 @@ minify() { # FILE
 
 plain examples/web/statesampler.mjs >$web/plain
 minify $web/plain >$web/statesampler.mjs
-# The versions that bench/run.sh compares with have none.
-[ ! -e examples/web/mixture.mjs ] || {
-    plain examples/web/mixture.mjs >$web/names
-    minify $web/names >$web/mixture.mjs
-    rm $web/names
-}
+plain examples/web/mixture.mjs >$web/names
+minify $web/names >$web/mixture.mjs
+rm $web/names
 cp examples/web/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
@@ -172,8 +169,7 @@ package() {
         $web/module $web/script $web/imports
     mv -f $package/* build/web/package
 }
-# Nor have they one of these.
-[ ! -e examples/web/package.json ] || package
+package
 
 rmdir $web/package
 rm $web/plain
