@@ -48,7 +48,8 @@ export const simd = WebAssembly.validate(decode(PROBE));
 const inlined = {};
 
 /* Bundlers need the file names as literals, and must not find an import of
-   node's fs when they bundle for pages. */
+   node's fs when they bundle for pages. What webpack bundles for a node before
+   20.16 must import it, too. */
 async function read() {
     if (inlined[simd])
         return decode(inlined[simd]);
@@ -57,7 +58,7 @@ async function read() {
     const { process } = globalThis, node = process?.release?.name;
     if (url.protocol === "file:" && node === "node")
         return (process.getBuiltinModule?.("fs") ??
-                await import(node + ":fs"))
+                await import(/* webpackIgnore: true */ node + ":fs"))
             .readFileSync(url);
     const answer = await fetch(url);
     if (!answer.ok)

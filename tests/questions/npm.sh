@@ -487,6 +487,9 @@ END
         prints node ../bare.cjs ../bundle/webworker/$program.js
     done
     prints node ../bundle/files/files.mjs.js
+    # Before 20.16 node has no such function; Debian 12 has 18.
+    echo 'delete process.getBuiltinModule;' >../old.cjs
+    prints node -r ../old.cjs ../bundle/files/files.mjs.js
     ls ../bundle/files | grep -c '\.wasm$' | grep -qx 2
 }
 
