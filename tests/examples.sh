@@ -253,6 +253,7 @@ demo_files() {
     head -n 20 text >short
     status 1 sh "$root/examples/demo.sh" /bin/true text short
     finds '^demo: short has less than 10240 bytes' err
+    rm pipe
 }
 
 # The last line of the output or, where that is a picture, of the errors.
