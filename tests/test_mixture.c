@@ -1067,13 +1067,18 @@ static void time_of(double *adding, double *loading, uint32_t count, int runs)
 
 /* All datasets at once take about as long as in sixteen parts, and more where
    they no longer fit a cache; if each looked at all others it would be 16
-   times, which is more than 2 s. */
+   times, which is more than 2 s. A clock may count what other programs take,
+   as on Windows, so one good try of five is enough. */
 static void test_time(int reduced)
 {
     uint32_t few = reduced ? 4000 : 8000;
     double adding[2], loading[2];
-    time_of(&adding[0], &loading[0], few, 16);
-    time_of(&adding[1], &loading[1], 16 * few, 1);
+    int tries = 0;
+    do {
+        time_of(&adding[0], &loading[0], few, 16);
+        time_of(&adding[1], &loading[1], 16 * few, 1);
+    } while (++tries < 5 && (adding[1] >= 4 * adding[0] + 0.1 ||
+                             loading[1] >= 4 * loading[0] + 0.1));
     printf("%lu datasets: added in %.3f s, loaded in %.3f s; in 16 parts: "
            "%.3f s, %.3f s\n",
            (unsigned long)(16 * few), adding[1], loading[1], adding[0],
