@@ -22,7 +22,7 @@ help:
 	@echo '                 compare: C only, about a minute'
 	@echo 'make check       the core tests, with a C compiler alone: a minute'
 	@echo 'make deps        install what the tests need: packages of Debian, and'
-	@echo '                 of npm in build/npm: 1.6 GB to download, 7.2 GB on'
+	@echo '                 of npm in build/npm: 1.6 GB to download, 7.3 GB on'
 	@echo '                 disk (deps-npm: those of npm alone)'
 	@echo 'make test        run every test, one line each: about 10 minutes'
 	@echo 'make mutants     check that the tests notice 900 faults put into'
