@@ -236,30 +236,85 @@ static bool next_event(struct reader *r, const char *path)
 #define BASE "OPTIMIZER.base_optimizer."
 #define UNKNOWN "not a key; --keys lists all keys"
 
-/* The number of the key that a path means: without the root `config` of VISSL's
-   files and without base_optimizer. */
+/* A path without the root `config` of VISSL's files. */
+static const char *without_root(const char *path)
+{
+    if (strcmp(path, "config") == 0)
+        return "";
+    return strncmp(path, "config.", 7) == 0 ? path + 7 : path;
+}
+
+/* Whether a path is below base_optimizer; then *whole is the path of the same
+   key of the optimizer itself. */
+static bool is_nested(const char *path, char whole[2 * CONFIG_PATH])
+{
+    if (strncmp(path, BASE, sizeof BASE - 1) != 0)
+        return false;
+    snprintf(whole, 2 * CONFIG_PATH, "OPTIMIZER.%s", path + sizeof BASE - 1);
+    return true;
+}
+
+static bool may_be_nested(uint32_t key)
+{
+    return key >= CONFIG_use_larc && key <= CONFIG_betas;
+}
+
+/* The number of the key that a path means. */
 static uint32_t key_of(struct reader *r, const char *path)
 {
-    char whole[CONFIG_PATH];
+    char whole[2 * CONFIG_PATH];
     uint32_t key;
 
-    if (strncmp(path, "config.", 7) == 0)
-        path += 7;
+    path = without_root(path);
     key = config_key_number(path);
-    if (strncmp(path, BASE, sizeof BASE - 1) != 0)
+    if (!is_nested(path, whole))
         return key;
     r->config->nested = true;
     if (key != CONFIG_KEYS)
         return key;
-    snprintf(whole, sizeof whole, "OPTIMIZER.%s", path + sizeof BASE - 1);
     key = config_key_number(whole);
-    return key >= CONFIG_use_larc && key <= CONFIG_betas ? key : CONFIG_KEYS;
+    return may_be_nested(key) ? key : CONFIG_KEYS;
+}
+
+/* Whether there are keys below a path: PATH.KEY or, in a list, PATH[0].KEY. */
+static bool is_section(const char *path, bool list)
+{
+    char whole[2 * CONFIG_PATH];
+    bool nested;
+    size_t length;
+    uint32_t i;
+
+    path = without_root(path);
+    nested = is_nested(path, whole);
+    if (!nested)
+        snprintf(whole, sizeof whole, "%s", path);
+    length = strlen(whole);
+    for (i = 0; i < CONFIG_KEYS; i++) {
+        const char *key = config_table[i].path;
+
+        if ((may_be_nested(i) || !nested) && strncmp(key, whole, length) == 0 &&
+            (list ? key[length] == '[' : key[length] == '.' || length == 0))
+            return true;
+    }
+    return false;
 }
 
 static bool read_value(struct reader *r, const char *path);
 
-/* Reads a mapping of keys to values, or a list of those, PATH[0], PATH[1], ...;
-   not an empty one, as a section is known by its keys. */
+/* Whether a section without keys may be here: one of the table, as its keys may
+   all be comments. */
+static bool check_empty(struct reader *r, const char *path, bool list)
+{
+    if (is_section(path, list))
+        return true;
+    if (is_section(path, !list))
+        return FAIL(path, list ? "must be keys with values, not a list"
+                               : "must be a list, such as [{name: cosine}]");
+    return FAIL(path, "%s", key_of(r, path) != CONFIG_KEYS
+                                ? "must be a value, not a section" : UNKNOWN);
+}
+
+/* Reads a mapping of keys to values, or a list of those, PATH[0], PATH[1]. */
 static bool read_section(struct reader *r, const char *path)
 {
     const bool list = r->event.type == YAML_SEQUENCE_START_EVENT;
@@ -271,7 +326,7 @@ static bool read_section(struct reader *r, const char *path)
             return false;
         if (r->event.type == YAML_MAPPING_END_EVENT ||
             r->event.type == YAML_SEQUENCE_END_EVENT)
-            return count > 0 || FAIL(path, "a section without keys");
+            return count > 0 || check_empty(r, path, list);
         if (list)
             snprintf(whole, sizeof whole, "%s[%" PRIu32 "]", path, count);
         else if (r->event.type == YAML_SCALAR_EVENT)
@@ -285,6 +340,30 @@ static bool read_section(struct reader *r, const char *path)
         if ((!list && !next_event(r, whole)) || !read_value(r, whole))
             return false;
     }
+}
+
+/* Whether the current event is the value of a section without keys. */
+static bool is_null(const struct reader *r)
+{
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
+    const char *text = (const char *)r->event.data.scalar.value;
+    size_t i;
+
+    if (r->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        return false;
+    for (i = 0; i < sizeof nulls / sizeof *nulls; i++)
+        if (strcmp(text, nulls[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Reads a scalar where no key is: that of a section without keys. */
+static bool read_no_keys(struct reader *r, const char *path)
+{
+    if (!is_section(path, false) && !is_section(path, true))
+        return FAIL(path, UNKNOWN);
+    return is_null(r) || FAIL(path, "must be keys with values, not '%.40s'",
+                              (const char *)r->event.data.scalar.value);
 }
 
 /* Reads a scalar to a field, or to an item of a list. */
@@ -335,7 +414,7 @@ static bool read_value(struct reader *r, const char *path)
         (number == CONFIG_KEYS && r->event.type == YAML_SEQUENCE_START_EVENT))
         return read_section(r, path);
     if (number == CONFIG_KEYS)
-        return FAIL(path, UNKNOWN);
+        return read_no_keys(r, path);
     if (r->given[number])
         return FAIL(path, "duplicate key, first given in line %d",
                     abs(r->config->lines[number]));

@@ -120,9 +120,9 @@ config_questions() {
         : >$run/sanitizers
     }
     ask 'trainer: a bad configuration is refused in exact words' \
-        config_corpus bad 160
+        config_corpus bad 170
     ask 'trainer: a good configuration is taken, printed and read back' \
-        config_corpus good 36
+        config_corpus good 48
     ask 'trainer: its *.yaml; files and arguments that are refused' \
         config_files
     ask 'trainer: KEYS.md is what the table of keys prints' config_keys
