@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FORMAT "format 5"
@@ -29,6 +30,7 @@ typedef struct saved {
     int take;
     int ends; /* it is of another run, or cannot be read: the run ends, as
                  falling back to an older checkpoint would be wrong */
+    int lacks_log; /* it is intact, but the log is not as at its save */
     FILE *file;
     checkpoint_head *head;
 } saved;
@@ -38,6 +40,15 @@ static void release(saved *s)
     if (s->file)
         fclose(s->file);
     free(s->head);
+}
+
+/* The error of opening a file that process 0 has made or seen. */
+static const char *cannot_open(const saved *s, const char *what)
+{
+    if (errno == ENOENT && s->r && s->r->rank > 0)
+        return complain("process %d does not see %s: all machines must share "
+                        "CHECKPOINT.DIR", s->r->rank, s->path);
+    return cannot(what, s->path);
 }
 
 /* ---- The folder ---- */
@@ -210,7 +221,7 @@ static const char *write_own(saved *s)
 
     s->file = fopen(s->path, "r+b");
     if (!s->file)
-        return cannot("open", s->path);
+        return cannot_open(s, "open");
     setvbuf(s->file, NULL, _IONBF, 0); /* or fseeko would read others' pages */
     if (r->rank == 0)
         wrong = write_part(s, 0, s->head, head_bytes(s->head), "head");
@@ -276,25 +287,44 @@ const char *checkpoint_save(run *r)
 
 /* ---- Loading ---- */
 
+/* Opens a checkpoint. Returns "" or that it cannot be read. */
+static const char *open_file(saved *s)
+{
+    const int descriptor = open(s->path, O_RDONLY | O_NONBLOCK);
+    struct stat about;
+
+    s->file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    if (!s->file || fstat(descriptor, &about) != 0) {
+        s->ends = 1;
+        return cannot_open(s, "read");
+    }
+    s->ends = !S_ISREG(about.st_mode);
+    if (S_ISDIR(about.st_mode))
+        return "it is a folder: a checkpoint is a file, DIR/step-...; those of "
+               "older releases were folders";
+    return s->ends ? "it is not a regular file" : "";
+}
+
 /* Opens a checkpoint and reads its head. Returns "" or that it is damaged or
    cannot be read. */
 static const char *read_head(saved *s)
 {
     /* More than there is in any head: what is larger is damaged. */
     const uint64_t most = 1 << 24;
-    const int descriptor = open(s->path, O_RDONLY | O_NONBLOCK);
     checkpoint_head h = {.step = 0};
+    const char *wrong = open_file(s);
+    int whole;
 
-    s->file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
-    s->ends = !s->file;
-    if (!s->file)
-        return cannot("read", s->path);
+    if (*wrong)
+        return wrong;
     /* The sizes; where they cannot be read, neither can the head. */
-    if (fread(&h, sizeof h, 1, s->file) == 1 &&
-        strncmp(h.format, "format ", 7) == 0 &&
-        strncmp(h.format, FORMAT, sizeof h.format) != 0) {
+    whole = fread(&h, sizeof h, 1, s->file) == 1;
+    if (strncmp(h.format, "format ", 7) != 0 && !ferror(s->file))
+        return "it does not begin as a checkpoint does";
+    if (whole && strncmp(h.format, FORMAT, sizeof h.format) != 0) {
         s->ends = 1;
-        return complain("its %.15s is that of another release", h.format);
+        return complain("its %.15s is that of another release, which can "
+                        "go on from it", h.format);
     }
     if (h.feed_bytes > most || h.config_bytes > most)
         return "its head is truncated or changed";
@@ -314,20 +344,45 @@ static const char *take_config(const checkpoint_head *h,
                ? "" : complain("%s", c->error);
 }
 
+/* How this run may take something of a checkpoint that it cannot resume from or
+   extend. config: that of the checkpoint. */
+static const char *way_out(const saved *s, const struct trainer_config *config)
+{
+    static struct trainer_config other;
+    const struct trainer_config *now = &s->r->config;
+    const int same_texts = s->head->texts == s->r->text.hash;
+    const char *key = "";
+
+    other = *config;
+    if (s->take < WEIGHTS && !config_differ(&other, now, WEIGHTS))
+        key = "MODEL.WEIGHTS_INIT.PARAMS_FILE takes its weights";
+    if (s->take < EXTEND && same_texts && !config_differ(&other, now, EXTEND))
+        key = "CHECKPOINT.EXTEND goes on from it";
+    if (s->take == RESUME)
+        return complain("choose another CHECKPOINT.DIR%s%s",
+                        *key ? ", where " : "", key);
+    return key;
+}
+
 /* Compares the texts and the configurations, on process 0. */
 static const char *match(saved *s)
 {
     static struct trainer_config config;
-    const char *wrong = take_config(s->head, &config);
+    const char *wrong = take_config(s->head, &config), *way;
 
     s->ends = 1; /* what was written is not of this run, if it is wrong */
     if (*wrong)
         return wrong;
     if (s->take != WEIGHTS && s->head->texts != s->r->text.hash)
-        return "its texts are not those of this run";
-    s->ends = config_differ(&config, &s->r->config,
-                            (enum config_same)s->take);
-    return s->ends ? complain("its %s", config.error) : "";
+        snprintf(config.error, sizeof config.error,
+                 "texts are not those of this run");
+    else if (!config_differ(&config, &s->r->config,
+                            (enum config_same)s->take))
+        s->ends = 0;
+    if (!s->ends)
+        return "";
+    way = way_out(s, &config);
+    return complain("its %.900s%s%s", config.error, *way ? "; " : "", way);
 }
 
 /* Restores all but the tensors. Returns "", or that the log has lost lines, or
@@ -342,6 +397,7 @@ static const char *restore(saved *s)
         r->log_bytes = h->log_bytes;
         r->log_hash = h->log_hash;
         wrong = log_check(r, &s->ends);
+        s->lacks_log = *wrong && !s->ends;
     }
     if (!*wrong)
         wrong = feed_load(&r->feed, (const unsigned char *)(h + 1),
@@ -368,24 +424,40 @@ static const char *load(saved *s)
     const char *wrong = agree_on(read_head(s));
 
     if (!*wrong && !agree_same(hash(s, s->head, head_bytes(s->head))))
-        wrong = "it differs between processes";
+        wrong = "it differs between processes, which must share CHECKPOINT.DIR";
     if (!*wrong)
         wrong = agree_on(r->rank == 0 ? match(s) : "");
     if (!*wrong)
         wrong = agree_on(move_tensors(s, arrays, read_part));
     if (!*wrong && s->take != WEIGHTS)
         wrong = agree_on(restore(s));
+    /* As agree_on waits for all, no process can save before all have loaded. */
     MPI_Allreduce(MPI_IN_PLACE, &s->ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    /* Process 0 alone has the log. */
+    MPI_Bcast(&s->lacks_log, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (!*wrong) /* each owner has read its tensors */
         optimizer_share(&r->model, r->config.zero_stage == 0 ? arrays : 1);
     release(s);
     return wrong;
 }
 
+/* All checkpoints have been skipped. intact: the newest of those that only lack
+   their log, or "". */
+static const char *none_left(const char *dir, const char *intact)
+{
+    if (!*intact)
+        return complain("no intact checkpoint in %s: choose another "
+                        "CHECKPOINT.DIR", dir);
+    return complain("%s/%s is intact, but log.txt there is missing, empty or "
+                    "changed: put the log back, or go on in another "
+                    "CHECKPOINT.DIR with CHECKPOINT.EXTEND=%s/%s",
+                    dir, intact, dir, intact);
+}
+
 const char *checkpoint_load(run *r, char name[64])
 {
     const char *wrong, *dir = r->config.dir;
-    char path[PATH];
+    char path[PATH], intact[64] = "";
     int skipped = 0;
 
     for (name[0] = 0;;) { /* ends: each name is smaller than the one before */
@@ -396,7 +468,7 @@ const char *checkpoint_load(run *r, char name[64])
             return wrong;
         MPI_Bcast(name, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
         if (!name[0])
-            return skipped ? complain("no intact checkpoint in %s", dir) : "";
+            return skipped ? none_left(dir, intact) : "";
         if (!r->config.auto_resume)
             return complain("%s has %s of an earlier run: with CHECKPOINT."
                             "AUTO_RESUME=False choose another DIR", dir, name);
@@ -405,10 +477,11 @@ const char *checkpoint_load(run *r, char name[64])
         if (!*wrong) /* who renamed it may have been killed before flushing */
             return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
         if (s.ends)
-            return complain("cannot resume from %s: %s; choose another "
-                            "CHECKPOINT.DIR", path, wrong);
+            return complain("cannot resume from %s: %s", path, wrong);
         if (r->rank == 0)
             fprintf(stderr, "trainer: skipping %s: %s\n", path, wrong);
+        if (s.lacks_log && !intact[0])
+            memcpy(intact, name, sizeof intact);
         skipped = 1;
     }
 }
@@ -429,5 +502,5 @@ const char *checkpoint_config(const char *path, struct trainer_config *config)
     if (!*wrong)
         wrong = take_config(s.head, config);
     release(&s);
-    return wrong;
+    return *wrong ? complain("cannot use %s: %s", path, wrong) : "";
 }

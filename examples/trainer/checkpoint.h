@@ -53,7 +53,8 @@ const char *checkpoint_save(run *r);
    must be open, are not there, are skipped and named on stderr. Flushes DIR, as
    the run that saved the checkpoint may have been killed before it could.
    Returns "" or an error, with which the run ends: a checkpoint of another run
-   or one that cannot be read; none that is intact; or, without AUTO_RESUME, any
+   or one that cannot be read; none that is intact, or only such as lack their
+   log, with the way to go on without it; or, without AUTO_RESUME, any
    checkpoint, as a later resume could not distinguish it from those of this
    run. */
 const char *checkpoint_load(run *r, char name[64]);

@@ -11,7 +11,7 @@ trainer=${TRAINER:-build/trainer/trainer}
 
 case $processes in
 '' | 0* | *[!0-9]* | ?????*)
-    echo "launch.sh: '$processes' is not a number of processes:" \
+    echo "launch.sh: '$processes' is not a number of processes up to 9999:" \
         'launch.sh PROCESSES [FILE.yaml] [KEY=VALUE ...]' >&2
     exit 2 ;;
 esac
@@ -69,6 +69,8 @@ trap 'rm -rf "$TMPDIR" "$memory"' EXIT
 [ -n "$OMPI_MCA_btl_vader_backing_directory" ] ||
     memory=$(mktemp -d /dev/shm/trainer.$$.XXXXXX 2>/dev/null)
 begin='[ ! -d "$0" ] || export OMPI_MCA_btl_vader_backing_directory="$0"
+[ ! -d "$1" ] || : >"$1/began"
+shift
 exec "$@"'
 
 # A restart must read the same configuration as the first start: keep a copy.
@@ -89,17 +91,25 @@ fi
 
 on=
 while :; do
-    $own mpirun -q -np "$processes" sh -c "$begin" "$memory" "$trainer" "$@" \
-        $on </dev/null &
+    $own mpirun -q -np "$processes" sh -c "$begin" "$memory" "$TMPDIR" \
+        "$trainer" "$@" $on </dev/null &
     [ -z "$stopped" ] || kill -TERM $! # a signal came just before
     wait $!
     status=$?
     # A signal ends the wait before mpirun has ended.
     while kill -0 $! 2>/dev/null; do wait $!; done
+    # Where mpirun has started nothing, let it say why, without -q.
+    [ $status = 0 ] || [ -n "$stopped" ] || [ -e "$TMPDIR/began" ] ||
+        mpirun -np "$processes" true </dev/null >&2
     # 1 and 2 are the trainer's own errors, with 126 and 127 it did not start: a
     # restart would fail again. 143 is the end after a SIGTERM to a process.
     case $status in 0 | 1 | 2 | 126 | 127 | 143) exit $status ;; esac
-    [ -z "$stopped" ] && [ "$restarts" -gt 0 ] || exit $status
+    [ -z "$stopped" ] || exit $status
+    [ "$restarts" -gt 0 ] || {
+        echo "launch.sh: a process died (status $status): start it again, and" \
+            'it goes on from the last checkpoint' >&2
+        exit $status
+    }
     restarts=$((restarts - 1))
     [ "$processes" = 1 ] || processes=$((processes - 1))
     export TRAINER_AGAIN=1 # wait for processes that are still ending

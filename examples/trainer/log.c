@@ -46,11 +46,32 @@ static int lock(int file)
     return fcntl(file, waits ? F_SETLKW : F_SETLK, &whole) == 0;
 }
 
+/* Opens and locks a file, which may not be a link or a pipe. */
+static const char *open_locked(FILE **log, const char *path)
+{
+    const int file =
+        open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+    struct stat about;
+
+    if (file < 0)
+        return errno == ELOOP ? complain("cannot write %s: it is a link", path)
+                              : cannot("write", path);
+    if (fstat(file, &about) == 0 && !S_ISREG(about.st_mode))
+        return complain("cannot write %s: it is not a regular file", path);
+    if (!lock(file))
+        return errno == EAGAIN || errno == EACCES
+                   ? complain("cannot write %s: another run is using it; wait "
+                              "for its end, or choose another CHECKPOINT.DIR",
+                              path)
+                   : cannot("write", path);
+    *log = fdopen(file, "r+b");
+    return *log ? "" : cannot("write", path);
+}
+
 const char *log_open(run *r)
 {
     char *path = r->log_path, begin[sizeof log_begin] = "";
     const char *wrong;
-    int file;
 
     /* Exceeding a limit on file sizes is then an error, like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
@@ -60,18 +81,16 @@ const char *log_open(run *r)
     if (*wrong)
         return wrong;
     snprintf(path, sizeof r->log_path, "%s/log.txt", r->config.dir);
-    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
-    r->log = file < 0 || !lock(file) ? NULL : fdopen(file, "r+b");
-    if (!r->log)
-        return complain("cannot write %s: %s", path,
-                        file >= 0 && (errno == EAGAIN || errno == EACCES)
-                            ? "another run is using it"
-                            : strerror(errno));
+    wrong = open_locked(&r->log, path);
+    if (*wrong)
+        return wrong;
     /* A power cut may leave zeros or a part of what no checkpoint needs. */
     if (fgets(begin, sizeof begin, r->log) &&
         strncmp(begin, log_begin, strlen(begin)) != 0)
-        return complain("%s was not written by the trainer: choose another "
-                        "CHECKPOINT.DIR", path);
+        return complain("%s was not written by the trainer, or its first line "
+                        "has changed: choose another CHECKPOINT.DIR, where "
+                        "CHECKPOINT.EXTEND can go on from a checkpoint of this "
+                        "one", path);
     return ferror(r->log) ? cannot("read", path) : "";
 }
 
@@ -94,8 +113,11 @@ const char *log_check(const run *r, int *failed)
         hash = text_hash(hash, some, (size_t)got);
         at += (uint64_t)got;
     } while (got > 0);
-    return at == r->log_bytes && hash == r->log_hash ? ""
-               : complain("%s has lost or changed lines", r->log_path);
+    if (at == r->log_bytes && hash == r->log_hash)
+        return "";
+    return complain("%s %s", r->log_path,
+                    at == 0 ? "was missing or is empty"
+                            : "has lost or changed lines");
 }
 
 const char *log_cut(run *r)

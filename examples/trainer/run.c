@@ -89,6 +89,8 @@ const char *run_step(run *r)
     /* At such a small scale, halving it again does not help: all further steps
        would be skipped. */
     overflowed = r->reduce.totals[REDUCE_OVERFLOWS] != 0;
+    if (overflowed && !r->scaler.dynamic && scale > 1)
+        return "a gradient overflowed: let loss_scale be dynamic, or lower it";
     if (overflowed && (!r->scaler.dynamic || scale < 1e-6))
         return "a gradient overflowed: lower the learning rate";
     if (scaler_skips(&r->scaler, overflowed))

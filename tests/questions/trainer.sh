@@ -247,6 +247,8 @@ run_questions() {
         trainer_runs alone
     ask 'trainer: a checkpoint that cannot be read is no damaged one' \
         trainer_runs unread
+    ask 'trainer: a run that has lost its log is told how it goes on' \
+        trainer_runs lost_log
     ask 'trainer: a save that a limit on the size of files ends' \
         trainer_runs limited
     what='trainer: a full disk'

@@ -154,7 +154,9 @@ damaged() {
     for saved in 10 16 20 32; do
         : >$dir/step-0000000000$saved
     done
-    refused 'no intact checkpoint in [^ ]*damaged$'
+    refused 'no intact checkpoint in [^ ]*damaged: choose another CHECKPOINT.D'
+    grep -q 'skipping .*step-000000000032: it does not begin as a checkpoint' \
+        "$folder/errors" || fail 'an empty file is called something else'
 }
 
 change() { # FILE PLACE
@@ -245,24 +247,69 @@ unread() {
     make_head
     for format in 4 9; do # older and newer releases
         sed "1s/^format 5/format $format/" "$folder/newest" >$newest
-        refused "$newest: its format $format is that of another release"
+        refused "$newest: its format $format is that of another release, which"
     done
     rm $newest
     mkdir $newest
-    refused "cannot read $newest: Is a directory"
+    refused "$newest: it is a folder: .*; those of older releases were folders"
     rmdir $newest
     "$folder/head" size 20000000000 <"$folder/newest" >$newest
     passed_over 'its head is truncated or changed'
     cp "$folder/newest" $newest
     cp $dir/log.txt "$folder/log.txt"
-    sed 's/^step 1 /step 2 /' "$folder/log.txt" >$dir/log.txt
-    passed_over '.*log.txt has lost or changed lines'
-    rm $dir/log.txt
-    passed_over '.*log.txt has lost or changed lines'
-    cp "$folder/log.txt" $dir
     rm $newest
     mkfifo $newest
-    refused "cannot read $newest: Illegal seek"
+    refused "$newest: it is not a regular file"
+}
+
+# A run that has lost its log is told so, and how it goes on: to the same bits.
+lost_log() {
+    make_head
+    epochs='OPTIMIZER.num_epochs=3' rule='CHECKPOINT.CHECKPOINT_ITER_FREQUENCY=5'
+    rule="$rule $epochs" dir=$folder/whole
+    run 2 $dir $rule >"$folder/said"
+    cp -r $dir "$folder/lost"
+    dir=$folder/lost newest=$folder/lost/step-000000000030
+    rm $dir/step-00000000004* $dir/step-000000000035 $dir/step-000000000032
+    for change in "rm $dir/log.txt" ": >$dir/log.txt" \
+        "truncate -s 99 $dir/log.txt" \
+        "sed -i 's/^step 1 /step 0 /' $dir/log.txt"; do
+        cp "$folder/whole/log.txt" $dir
+        eval "$change"
+        refused "trainer: $newest is intact, but log.txt there is missing, "`\
+            `"empty or changed: .* with CHECKPOINT.EXTEND=$newest\$"
+        ! grep 'no intact' "$folder/errors" || fail 'the checkpoints are intact'
+        case $change in
+        rm* | :*) why='was missing or is empty' ;;
+        *) why='has lost or changed lines' ;;
+        esac
+        grep -q "skipping $newest: $dir/log.txt $why" "$folder/errors" ||
+            fail "$change: it does not say: $why"
+    done
+    # The first line, by which the log is known.
+    cp "$folder/whole/log.txt" $dir
+    change $dir/log.txt 3
+    refused 'was not written by the trainer, or its first line .*EXTEND can go'
+    # A damaged checkpoint is not one that only lacks its log.
+    printf x >>$dir/log.txt
+    truncate -s 99 $dir/log.txt
+    sed -i '1s/.*/a log of the trainer/' $dir/log.txt
+    cp $newest "$folder/newest"
+    change $newest $(($(wc -c <$newest) - 9))
+    refused 'lost/step-000000000025 is intact, but log.txt there'
+    cp "$folder/newest" $newest
+    # The way out that is named.
+    refused 'another CHECKPOINT.DIR with CHECKPOINT.EXTEND='
+    way=$(sed -n 's/.* with \(CHECKPOINT.EXTEND=.*\)/\1/p' "$folder/errors")
+    run 3 "$folder/way" $rule $way >"$folder/said" ||
+        fail 'the way out is refused'
+    for saved in whole way; do
+        size=$(wc -c <"$folder/$saved/step-000000000048")
+        tail -c $((size - size % 4096 - 8192)) \
+            "$folder/$saved/step-000000000048" >"$folder/$saved.tensors"
+    done
+    cmp "$folder/whole.tensors" "$folder/way.tensors" || fail 'other weights'
+    compared=$((compared + 1))
 }
 
 unreadable() { # AT ERROR
@@ -354,15 +401,23 @@ finds_no_room() { # FILE STEP...
 foreign() {
     rule='' dir=$folder/foreign
     plain=$(run 2 $dir | sed -n 's/^digest //p')
-    refused 'its texts are not .*; choose another CHECKPOINT.DIR' \
+    weights_only='; choose another CHECKPOINT.DIR, where MODEL.WEIGHTS_INIT'
+    weights_only="$weights_only.PARAMS_FILE takes its weights\$"
+    refused "its texts are not those of this run$weights_only" \
         DATA.TRAIN.DATA_PATHS='["LICENSE"]'
     refused 'its texts are not' DATA.TEST.DATA_PATHS='["LICENSE"]'
-    refused "its MODEL.TRUNK.GPT.MLP_DIM is 128, but this run's is 96" \
-        MODEL.TRUNK.GPT.MLP_DIM=96
+    refused "its MODEL.TRUNK.GPT.MLP_DIM is 128, but this run's is 96; choose "`\
+        `'another CHECKPOINT.DIR$' MODEL.TRUNK.GPT.MLP_DIM=96
     refused "its OPTIMIZER.name is sgd, but this run's is adamw" \
         OPTIMIZER.name=adamw
     refused 'its OPTIMIZER.use_larc is' OPTIMIZER.use_larc=True
-    refused 'its OPTIMIZER.num_epochs is' OPTIMIZER.num_epochs=3
+    refused 'its OPTIMIZER.num_epochs is .*; choose another CHECKPOINT.DIR, '`\
+        `'where CHECKPOINT.EXTEND goes on from it$' OPTIMIZER.num_epochs=3
+    # Epochs differ, and then the seed, or the texts, which EXTEND refuses.
+    refused "its OPTIMIZER.num_epochs is .*$weights_only" \
+        OPTIMIZER.num_epochs=3 STATESAMPLER.STOP=first
+    refused "its texts are not those of this run$weights_only" \
+        OPTIMIZER.num_epochs=3 DATA.TRAIN.DATA_PATHS='["LICENSE"]'
     refused 'its MODEL.AMP_PARAMS.USE_AMP is' $o1
     # What else decides the weights, and the log.
     for key in OPTIMIZER.weight_decay=0 OPTIMIZER.param_schedulers.lr.value=1 \

@@ -96,15 +96,24 @@ begins() {
     [ "$(wc -c <"$folder/said")" = 412 ] || fail 'not 400 bytes are written'
     "$trainer" --write $folder >"$folder/said" 2>"$folder/errors" &&
         fail 'no checkpoint writes'
+    grep -q "^trainer: cannot use $folder: it is a folder: a checkpoint is a " \
+        "$folder/errors" || fail 'a folder is not named'
+    "$trainer" --tensors README.md >"$folder/said" 2>"$folder/errors" &&
+        fail 'a text has tensors'
+    grep -q '^trainer: cannot use README.md: it does not begin as a checkp' \
+        "$folder/errors" || fail 'a text is not named'
     dir=$folder/refused
     rule=
     beginning=$folder/first/step-000000000032
-    says 1 2 'cannot begin with .*: its MODEL.AMP_PARAMS.USE_AMP is True' \
+    says 1 2 'cannot begin with .*: its MODEL.AMP_PARAMS.USE_AMP is True, but '`\
+        `"this run's is False; MODEL.WEIGHTS_INIT.PARAMS_FILE takes its w" \
         CHECKPOINT.EXTEND=$beginning
     says 1 2 'cannot begin with .*: its MODEL.TRUNK.GPT.MLP' \
         MODEL.WEIGHTS_INIT.PARAMS_FILE=$beginning MODEL.TRUNK.GPT.MLP_DIM=96
     says 1 2 'cannot begin with /none: cannot read /none: No' \
         CHECKPOINT.EXTEND=/none
+    says 1 2 "cannot begin with $folder: it is a folder: a checkpoint is a " \
+        CHECKPOINT.EXTEND=$folder
 }
 
 # After a death launch.sh goes on from the newest checkpoint, also where the
@@ -184,10 +193,11 @@ END
 
 # What launch.sh refuses before it starts anything.
 unlaunched() {
-    starts_nothing '.* is not a number of processes: .*'
+    starts_nothing '.* is not a number of processes up to 9999: .*'
     starts_nothing "'plain.yaml' is not a number .*" plain.yaml
     starts_nothing "'0' is not a number .*" 0 "$yaml"
-    starts_nothing "'99999' is not a number .*" 99999 "$yaml"
+    starts_nothing "'99999' is not a number of processes up to 9999: .*" \
+        99999 "$yaml"
     RESTARTS=abc
     export RESTARTS
     starts_nothing 'RESTARTS must be a number of at most 4 digits, not abc' \
@@ -204,6 +214,22 @@ unlaunched() {
     [ $got = 127 ] || fail "no program: status $got"
     ! grep 'restarting with' "$folder/errors" || fail 'it starts again'
     TRAINER=$trainer
+    # What mpirun finds wrong is said; where the trainer has begun, nothing is.
+    OMPI_MCA_orte_default_hostfile=$folder/no_hosts \
+        sh examples/trainer/launch.sh 2 "$yaml" 2>"$folder/errors"
+    got=$?
+    [ $got = 1 ] || fail "no hosts: status $got"
+    grep -q "$folder/no_hosts" "$folder/errors" || fail 'the file is not named'
+    # After the last death it says what to do.
+    wrap 'kill -KILL $$'
+    RESTARTS=1 TRAINER=$folder/wrapped \
+        sh examples/trainer/launch.sh 2 "$yaml" 2>"$folder/errors"
+    got=$?
+    [ $got = 137 ] || fail "a second death: status $got"
+    [ "$(cat "$folder/errors")" = "launch.sh: a process died (status 137): \
+restarting with 1 processes
+launch.sh: a process died (status 137): start it again, and it goes on from \
+the last checkpoint" ] || fail 'two deaths are not two lines'
 }
 
 starts_nothing() { # SENTENCE ARGUMENT...
@@ -235,7 +261,7 @@ errors() {
     says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
     says 1 3 'a sequence needs 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
     says 2 3 'must have an item for each file' STATESAMPLER.WEIGHTS='[1]'
-    says 1 3 'a gradient overflowed' $o1 \
+    says 1 3 'a gradient overflowed: let loss_scale be dynamic, or lower' $o1 \
         MODEL.AMP_PARAMS.AMP_ARGS.loss_scale=16777216
     says 1 3 'a loss is not a number' $overflow
     says 1 2 'a loss is not a number' $overflow $o1
@@ -260,7 +286,7 @@ errors() {
     dir=$folder/a_pipe
     mkdir $dir
     mkfifo $dir/log.txt
-    says 1 3 'cannot read .*a_pipe/log.txt: Resource temporarily unavailable'
+    says 1 3 'cannot write .*a_pipe/log.txt: it is not a regular file'
     dir=$folder/errors.rest
     mkfifo "$folder/pipe"
     says 1 3 'pipe: it is not a regular file' \
@@ -272,6 +298,14 @@ errors() {
     wrap "cd $folder/node\$rank"
     TRAINER=$folder/wrapped
     says 1 2 'the texts differ between processes'
+    # A folder that each machine has for itself, at a save and at a resume.
+    readme=DATA.TRAIN.DATA_PATHS='["../node0/README.md"]' dir=alone
+    says 1 2 "process 1 does not see alone/.step.tmp: all machines must share" \
+        "$readme" TEST_MODEL=False
+    run 1 alone "$readme" TEST_MODEL=False >"$folder/said"
+    says 1 2 "cannot resume from alone/step-.*16: process 1 does not see" \
+        "$readme" TEST_MODEL=False
+    dir=$folder/errors.rest
     mv "$folder/node1/README.md" "$folder/node1/LICENSE"
     says 1 2 'the texts differ between processes' \
         DATA.TRAIN.DATA_PATHS='["../node0/README.md"]' \
@@ -306,7 +340,7 @@ locked() {
     echo 'my own' | tee "$folder/own" >$dir/log.txt
     says 1 3 "of_others/log.txt was not written by the trainer"
     ln -sf "$folder/own" $dir/log.txt
-    says 1 3 'cannot write .*of_others/log.txt: Too many levels'
+    says 1 3 'cannot write .*of_others/log.txt: it is a link'
     [ "$(cat "$folder/own")" = 'my own' ] || fail "another's log is gone"
     rule=OPTIMIZER.num_epochs=3
     plain=$(digest 1 $rule)
@@ -320,7 +354,7 @@ locked() {
     # It stands still meanwhile, or it might be done too soon.
     first=$(pgrep -f "^$trainer .*CHECKPOINT.DIR=$dir ")
     kill -STOP $first
-    says 1 2 'another run is using it' $rule
+    says 1 2 'another run is using it; wait for its end, or choose' $rule
     # One that launch.sh has started again waits.
     TRAINER_AGAIN=1 run 1 $dir $rule >"$folder/second" &
     second=$!

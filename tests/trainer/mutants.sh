@@ -115,7 +115,7 @@ fault 'a log that another writes to is saved' log.c changed \
     's/(uint64_t)there.st_size != r->log_bytes/0/'
 fault 'a log that is taken away is saved' log.c changed \
     's/stat(r->log_path, &there) != 0 ||/(stat(r->log_path, \&there) != 0 \&\& (there.st_size = (off_t)r->log_bytes, 0)) ||/'
-fault 'lines that the log has lost are not missed' checkpoint.c unread \
+fault 'lines that the log has lost are not missed' checkpoint.c lost_log \
     's/wrong = log_check(r, &s->ends);/wrong = "";/'
 fault 'what a link leads to is emptied' checkpoint.c alone \
     's/O_EXCL/O_TRUNC/'
@@ -124,7 +124,7 @@ fault 'a name that a killed run gave is not flushed' checkpoint.c unread \
 fault 'a folder that cannot be read is empty' checkpoint.c unread \
     's/return cannot("read the folder", dir);/return "";/'
 fault 'a file that may not be read is damaged' checkpoint.c unread \
-    's/s->ends = !s->file;//'
+    '/^static const char \*open_file/,/^}/s/s->ends = 1;//'
 fault 'a folder ends where reading it fails' checkpoint.c unread \
     's/errno != 0 ? cannot("read the folder", dir)/errno < 0 ? ""/'
 fault 'a file is damaged when reading it fails' checkpoint.c unread \
@@ -136,7 +136,15 @@ fault 'a limit on the size of files kills' log.c limited \
 fault 'a save that fails leaves what it has written' checkpoint.c limited \
     's/if (\*wrong && r->rank == 0)/if (0)/'
 fault 'another release is not noticed' checkpoint.c unread \
-    's/strncmp(h.format, "format ", 7) == 0/0/'
+    's/if (whole && strncmp(h.format, FORMAT/if (0 \&\& strncmp(h.format, FORMAT/'
+fault 'an intact checkpoint without its log is called damaged' checkpoint.c \
+    lost_log 's/s->lacks_log = \*wrong && !s->ends;//'
+fault 'another checkpoint than the newest is named' checkpoint.c lost_log \
+    's/s.lacks_log && !intact\[0\]/s.lacks_log/'
+fault 'a way out is named that refuses it, too' checkpoint.c foreign \
+    's/if (s->take < EXTEND && .*/if (s->take < EXTEND)/'
+fault 'a folder of one machine alone is not named' checkpoint.c errors \
+    's/errno == ENOENT && s->r/0/'
 fault 'a log of somebody else is emptied' log.c locked \
     's/strncmp(begin, log_begin, strlen(begin)) != 0/0/'
 fault 'every step is skipped, and nobody says so' run.c test_steps \
