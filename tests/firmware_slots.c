@@ -3,9 +3,13 @@
    and a slot may be worn out. Prints what is wrong. */
 #include <stdio.h>
 #include <string.h>
-#define SLOTS_RECORD 16
 #include "slots.c"
 
+#define FIRMWARE 0x12345678u
+#define RECORD 16
+#define FULL (RECORD + SLOTS_OWN_BYTES) /* bytes of a slot that are written */
+
+static unsigned char record[RECORD];
 static unsigned char flash[BOARD_SLOTS][BOARD_SLOT_BYTES];
 static size_t until_cut; /* bytes that can be written until the power goes */
 static unsigned worn;    /* cannot be written; BOARD_SLOTS: none */
@@ -50,14 +54,14 @@ void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
 static unsigned boot(void)
 {
     unsigned age, slot;
-    slots_newest = slots_in = 0;
+    CHECK(slots_begin(FIRMWARE, record, sizeof record));
     memset(slots_bytes, 0, sizeof slots_bytes);
-    memset(slots_record, 0, sizeof slots_record);
+    memset(record, 0, sizeof record);
     memset(said, 0, sizeof said);
     until_cut = 1 << 20;
     for (age = 0; age < BOARD_SLOTS; age++)
         if (slots_load(age, &slot)) {
-            CHECK(slots_get32(slots_record) == slots_number());
+            CHECK(slots_get32(record) == slots_number());
             return (unsigned)slots_number();
         }
     return 0;
@@ -65,7 +69,7 @@ static unsigned boot(void)
 
 static int save(unsigned number)
 {
-    slots_put32(slots_record, number);
+    slots_put32(record, number);
     return slots_save();
 }
 
@@ -77,13 +81,13 @@ static void ask_cuts(void)
     size_t cut;
     memset(flash, 0xff, sizeof flash);
     for (number = 1; number < 12; number++)
-        for (cut = 0; cut <= SLOT_BYTES; cut++) {
+        for (cut = 0; cut <= FULL; cut++) {
             memcpy(before, flash, sizeof flash);
             CHECK(boot() == number - 1);
             until_cut = cut;
-            CHECK(save(number) == (cut == SLOT_BYTES));
-            CHECK(boot() == number - (cut != SLOT_BYTES));
-            if (cut != SLOT_BYTES)
+            CHECK(save(number) == (cut == FULL));
+            CHECK(boot() == number - (cut != FULL));
+            if (cut != FULL)
                 memcpy(flash, before, sizeof flash);
         }
 }
@@ -96,7 +100,7 @@ static void ask_worn(void)
         const unsigned newest = boot();
         worn = (slots_in + 1) % BOARD_SLOTS;
         for (number = 1; number < 4; number++) {
-            until_cut = cut ? 9 : SLOT_BYTES;
+            until_cut = cut ? 9 : FULL;
             CHECK(!save(newest + 1));
             CHECK(strstr(said, worn ? "slot 1: cannot be written\n"
                                     : "slot 0: cannot be written\n"));
@@ -130,6 +134,34 @@ static void ask_sentences(void)
     CHECK(save(newest) && boot() == newest && slots_in == in);
 }
 
+/* A record that no slot can hold, or none: every function says so and writes
+   nothing. The largest one is kept. */
+static void ask_sizes(void)
+{
+    static unsigned char large[SLOTS_MAX_RECORD + 1], is[sizeof large];
+    static const size_t bad_sizes[] = {0, sizeof large, (size_t)-1,
+                                       (size_t)-SLOTS_OWN_BYTES};
+    unsigned char before[sizeof flash];
+    unsigned slot;
+    size_t i;
+    memcpy(before, flash, sizeof flash);
+    for (i = 0; i < sizeof bad_sizes / sizeof *bad_sizes; i++) {
+        CHECK(!slots_begin(FIRMWARE, large, bad_sizes[i]));
+        said[0] = 0;
+        slots_look();
+        CHECK(!slots_save() && !slots_load(0, &slot) && slots_number() == 0);
+        CHECK(said[0] == 0 && memcmp(flash, before, sizeof flash) == 0);
+    }
+    for (i = 0; i < sizeof large; i++)
+        large[i] = is[i] = (unsigned char)(i * 7);
+    until_cut = 1 << 20;
+    CHECK(slots_begin(FIRMWARE + 1, large, SLOTS_MAX_RECORD) && slots_save());
+    memset(large, 0, sizeof large);
+    large[SLOTS_MAX_RECORD] = is[SLOTS_MAX_RECORD];
+    CHECK(slots_begin(FIRMWARE + 1, large, SLOTS_MAX_RECORD));
+    CHECK(slots_load(0, &slot) && memcmp(large, is, sizeof is) == 0);
+}
+
 int main(void)
 {
     worn = BOARD_SLOTS;
@@ -138,6 +170,7 @@ int main(void)
     behind = KEPT;
     ask_sentences();
     ask_worn();
+    ask_sizes();
     printf("%d checks\n", checks);
     return bad != 0;
 }

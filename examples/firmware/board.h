@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Constants kept in flash only. An AVR needs special instructions to read
    them. */
 #ifdef __AVR__
@@ -40,5 +44,9 @@ uint32_t board_clock(void);
 /* The lowest byte of the memory that the stack may use, and its size; size 0 if
    it is not known. */
 volatile unsigned char *board_stack(size_t *size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,9 @@
 #ifndef SEED
 #define SEED 42
 #endif
+#ifndef FIRMWARE
+#define FIRMWARE 0x31574653u /* change it when the record's layout changes */
+#endif
 #define EPOCHS 3
 #define BATCH 8
 #define SAVE_EVERY 25
@@ -19,8 +22,10 @@
 
 #define AT_WEIGHTS STATESAMPLER_STATE_BYTES /* after the sampler's bytes */
 
-typedef char record_is_full[AT_WEIGHTS + 4 * WEIGHTS == SLOTS_RECORD ? 1 : -1];
+#define RECORD (AT_WEIGHTS + 4 * WEIGHTS)
+typedef char record_fits[RECORD <= SLOTS_MAX_RECORD ? 1 : -1];
 
+static unsigned char saved[RECORD]; /* what is in a slot */
 static int32_t weights[WEIGHTS]; /* 65,536 is 1 */
 static statesampler sampler;
 
@@ -34,7 +39,7 @@ static void say(const char *what, unsigned number, const char *more)
 /* Resumes from the record that was read from a slot. */
 static int resume(statesampler *s, unsigned slot)
 {
-    int i, code = statesampler_load(s, slots_record, STATESAMPLER_STATE_BYTES);
+    int i, code = statesampler_load(s, saved, STATESAMPLER_STATE_BYTES);
     if (code != STATESAMPLER_OK) {
         say("slot ", slot, ": from another run: ");
         print(statesampler_error(code));
@@ -42,7 +47,7 @@ static int resume(statesampler *s, unsigned slot)
         return 0;
     }
     for (i = 0; i < WEIGHTS; i++)
-        weights[i] = (int32_t)slots_get32(slots_record + AT_WEIGHTS + 4 * i);
+        weights[i] = (int32_t)slots_get32(saved + AT_WEIGHTS + 4 * i);
     say("resumed from slot ", slot, ", save ");
     print_number((int32_t)slots_number());
     board_put('\n');
@@ -53,6 +58,7 @@ static int resume(statesampler *s, unsigned slot)
 static void start(statesampler *s)
 {
     unsigned age, slot;
+    (void)slots_begin(FIRMWARE, saved, sizeof saved);
     slots_look();
     for (age = 0; age < BOARD_SLOTS; age++)
         if (slots_load(age, &slot) && resume(s, slot))
@@ -63,9 +69,9 @@ static void start(statesampler *s)
 static void save(const statesampler *s)
 {
     int i;
-    (void)statesampler_save(s, slots_record, STATESAMPLER_STATE_BYTES);
+    (void)statesampler_save(s, saved, STATESAMPLER_STATE_BYTES);
     for (i = 0; i < WEIGHTS; i++)
-        slots_put32(slots_record + AT_WEIGHTS + 4 * i, (uint32_t)weights[i]);
+        slots_put32(saved + AT_WEIGHTS + 4 * i, (uint32_t)weights[i]);
     board_put('*');
     (void)slots_save(); /* if it fails, training still goes on */
 }
@@ -127,7 +133,7 @@ static void measure(statesampler *s)
     uint64_t index;
     statesampler_desc desc;
     size_t one;
-    (void)statesampler_describe(slots_record, STATESAMPLER_STATE_BYTES,
+    (void)statesampler_describe(saved, STATESAMPLER_STATE_BYTES,
                                 &desc, NULL);
     desc.epoch = 0;
     desc.batch_size = 1;

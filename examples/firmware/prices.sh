@@ -1,12 +1,15 @@
 #!/bin/sh
 # prices.sh [BOARD...] - prints what the header costs on a board: flash by the
-# functions that are called, and RAM per object.
+# functions that are called, and RAM per object; and first how soon saves wear
+# out a slot.
 
 . examples/firmware/boards.sh
 
 check_boards "$@"
 object=$(mktemp) && trap 'rm -f "$object"' EXIT || exit
 [ $# -gt 0 ] || set -- $boards
+$(compiler_of host) -I. -I$firmware -o "$object" $firmware/wear.c \
+    $firmware/slots.c $firmware/sampler.c && "$object" || exit
 for board; do
     case $board in
     microbit) core=Cortex-M0 ;;

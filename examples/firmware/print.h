@@ -4,13 +4,13 @@
 
 #include "board.h"
 
-static void print(const char *text)
+static inline void print(const char *text)
 {
     for (; *text != 0; text++)
         board_put(*text);
 }
 
-static void print_number(int32_t number)
+static inline void print_number(int32_t number)
 {
     uint32_t rest = (uint32_t)number;
     char digits[10];

@@ -1,19 +1,18 @@
-/* slots.c - saves go to two slots in turn. A slot holds, little-endian:
-   FIRMWARE, the number of the save, the record, and a check word over these. */
+/* slots.c - saves go to two slots in turn. A slot holds, little-endian: the
+   firmware, the number of the save, the record, and a check word over these. */
 #include "slots.h"
 #include "print.h"
 
-#ifndef FIRMWARE
-#define FIRMWARE 0x31574653u /* change it when the record's layout changes */
-#endif
 #define AT_NUMBER 4
 #define AT_RECORD 8
-#define AT_CHECK (AT_RECORD + SLOTS_RECORD)
+#define AT_CHECK (AT_RECORD + slots_record_bytes)
 #define SLOT_BYTES (AT_CHECK + 4)
-typedef char slot_has_room[SLOT_BYTES <= BOARD_SLOT_BYTES ? 1 : -1];
+typedef char slots_have_own[SLOTS_OWN_BYTES == AT_RECORD + 4 ? 1 : -1];
 
-unsigned char slots_record[SLOTS_RECORD];
-static unsigned char slots_bytes[SLOT_BYTES];
+static uint32_t slots_firmware;
+static unsigned char *slots_record;
+static size_t slots_record_bytes; /* 0: there is no record */
+static unsigned char slots_bytes[BOARD_SLOT_BYTES];
 static uint32_t slots_newest; /* number of the newest save, 0 if none */
 static unsigned slots_in;     /* the slot that holds it */
 
@@ -34,6 +33,17 @@ static void move(unsigned char *to, const unsigned char *from, size_t size)
 {
     for (; size != 0; size--)
         *to++ = *from++;
+}
+
+int slots_begin(uint32_t firmware, void *record, size_t size)
+{
+    const int fits = size != 0 && size <= SLOTS_MAX_RECORD;
+
+    slots_firmware = firmware;
+    slots_record = (unsigned char *)record;
+    slots_record_bytes = fits ? size : 0;
+    slots_newest = slots_in = 0;
+    return fits;
 }
 
 /* FNV-1a. */
@@ -58,7 +68,7 @@ static const char *read_slot(unsigned slot)
     if (blank == SLOT_BYTES)
         return "empty";
     /* Checked first: another firmware's check word may be at another place. */
-    if (slots_get32(slots_bytes) != FIRMWARE)
+    if (slots_get32(slots_bytes) != slots_firmware)
         return "from another firmware";
     if (slots_get32(slots_bytes + AT_CHECK) != check_word())
         return "damaged";
@@ -77,7 +87,7 @@ static void say(unsigned slot, const char *what)
 void slots_look(void)
 {
     unsigned slot;
-    for (slot = 0; slot < BOARD_SLOTS; slot++) {
+    for (slot = 0; slots_record_bytes != 0 && slot < BOARD_SLOTS; slot++) {
         const char *wrong = read_slot(slot);
         if (wrong)
             say(slot, wrong);
@@ -88,7 +98,7 @@ int slots_load(unsigned age, unsigned *slot)
 {
     uint32_t number[BOARD_SLOTS] = {0, 0}; /* 0: no good save */
     unsigned which;
-    for (which = 0; which < BOARD_SLOTS; which++)
+    for (which = 0; slots_record_bytes != 0 && which < BOARD_SLOTS; which++)
         if (!read_slot(which))
             number[which] = slots_get32(slots_bytes + AT_NUMBER);
     *slot = (number[1] > number[0]) != (age != 0);
@@ -96,7 +106,7 @@ int slots_load(unsigned age, unsigned *slot)
         return 0;
     slots_newest = number[*slot];
     slots_in = *slot;
-    move(slots_record, slots_bytes + AT_RECORD, SLOTS_RECORD);
+    move(slots_record, slots_bytes + AT_RECORD, slots_record_bytes);
     return 1;
 }
 
@@ -109,9 +119,11 @@ int slots_save(void)
 {
     const unsigned slot = (slots_in + 1) % BOARD_SLOTS;
     const uint32_t number = slots_newest + 1;
-    slots_put32(slots_bytes, FIRMWARE);
+    if (slots_record_bytes == 0)
+        return 0;
+    slots_put32(slots_bytes, slots_firmware);
     slots_put32(slots_bytes + AT_NUMBER, number);
-    move(slots_bytes + AT_RECORD, slots_record, SLOTS_RECORD);
+    move(slots_bytes + AT_RECORD, slots_record, slots_record_bytes);
     slots_put32(slots_bytes + AT_CHECK, check_word());
     board_slot_write(slot, slots_bytes, SLOT_BYTES);
     /* If this failed, the other slot holds the only good save, and the next

@@ -6,12 +6,19 @@
 
 #include "board.h"
 
-#ifndef SLOTS_RECORD
-#define SLOTS_RECORD 140 /* bytes: a multiple of 4 */
+#ifdef __cplusplus
+extern "C" {
 #endif
 
-/* slots_save writes this, slots_load fills it. */
-extern unsigned char slots_record[SLOTS_RECORD];
+/* A slot has this many bytes beside the record. */
+#define SLOTS_OWN_BYTES 12
+#define SLOTS_MAX_RECORD (BOARD_SLOT_BYTES - SLOTS_OWN_BYTES)
+
+/* Call it first: slots_save writes this record, and slots_load fills it.
+   firmware is a number of your own; another one when the record's layout
+   changes. Returns 0, and the functions below do too, if the size is 0 or above
+   SLOTS_MAX_RECORD. */
+int slots_begin(uint32_t firmware, void *record, size_t size);
 
 /* Prints what is wrong with each slot, if anything. */
 void slots_look(void);
@@ -30,5 +37,9 @@ int slots_save(void);
 
 uint32_t slots_get32(const unsigned char *at);
 void slots_put32(unsigned char *at, uint32_t number);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,9 +8,10 @@ staged() {
     nothing <said
 }
 
-# The sketch as the Arduino IDE compiles it for an Uno. Of Debian's core
-# WString.cpp does not compile with Debian's compiler; the sketch has no String.
-uno() { # SKETCH
+# The sketch, and the C files beside it, as the Arduino IDE compiles them for an
+# Uno: each by itself and with the same flags. Of Debian's core WString.cpp does
+# not compile with Debian's compiler; the sketch has no String.
+uno() { # SKETCH FILE.c...
     flags="-mmcu=atmega328p -DF_CPU=16000000L -DARDUINO=10819
         -DARDUINO_AVR_UNO -DARDUINO_ARCH_AVR -Os -ffunction-sections
         -fdata-sections -flto -I$arduino/cores/arduino
@@ -20,6 +21,10 @@ uno() { # SKETCH
     } >sketch.cpp
     avr-g++ -std=gnu++11 -Wall -Wextra -Werror -fno-exceptions \
         -fno-threadsafe-statics $flags -c sketch.cpp
+    shift
+    for source; do
+        avr-gcc -std=gnu11 -Wall -Wextra -Werror $flags -c "$source"
+    done
     for source in $arduino/cores/arduino/*.[cS] $arduino/cores/arduino/*.cpp; do
         case $source in
         *.cpp) standard=-std=gnu++11 ;;
@@ -53,7 +58,7 @@ play() { # LINES OUTPUT
     : >$2
     ./simulator atmega328p uno.elf eeprom >$2 2>&1 &
     pid=$!
-    until [ "$(grep -c '^track\|round' $2)" -ge "$1" ]; do
+    until [ "$(grep -c '^track\|round\|^save' $2)" -ge "$1" ]; do
         kill -0 $pid && sleep 0.05
     done
     kill -KILL $pid
@@ -116,6 +121,56 @@ sketch_resumes() {
         }'
 }
 
+# The sketch of the boards' README, in a folder with the files that it names.
+# An Uno that is killed three times goes on from its last save, and each save has
+# what it has on an Uno that is not killed. (A kill cuts the last line.)
+sketch_of_slots() {
+    readme=$root/examples/firmware/README.md
+    sed -n '/^```cpp$/,/^```$/p' "$readme" | sed '1d;$d' >slots.ino
+    mkdir -p staged/arduino/statesampler/src
+    cp "$root/statesampler.h" staged/arduino/statesampler/src
+    for name in $(sed -n '/^4\. Save/,/^5\./p' "$readme" |
+        grep -o '`[a-z]*\.[ch]`' | tr -d '`'); do
+        cp "$root/examples/firmware/$name" .
+    done
+    uno slots.ino slots.c
+    ${CC:-cc} -std=c99 -O2 -o simulator \
+        "$root/examples/firmware/simulator.c" -lsimavr
+    for part in 1 2 3 4; do
+        play 60 killed$part
+        tr -d '\r' <killed$part | sed '$d; /^Loaded /d' >part$part
+    done
+    cat part1 part2 part3 part4 >parts
+    [ "$(sed -n '1,2s/^slot [01]: //p' part1 | xargs)" = 'empty empty' ]
+    grep -v '^save\|^slot [01]: damaged$' parts | sed 1,2d | nothing
+    rm eeprom
+    play $(($(sed -n 's/^save \(.*\):.*/\1/p' parts | sort -n | tail -n 1) + 2)) \
+        whole
+    tr -d '\r' <whole | awk '
+        /^save/ && FILENAME == "-" { sum[$2] = $3; next }
+        /^save/ {
+            if (sum[$2] != $3) { print "another " $0; bad = 1 }
+            if (FILENAME != was && $2 + 0 > last + 2) {
+                print FILENAME " begins with " $0 " after " last
+                bad = 1
+            }
+            if (FILENAME != was && FILENAME != "part1" && $2 + 0 < last) {
+                print FILENAME " begins again with " $0
+                bad = 1
+            }
+            if (FILENAME == was && $2 + 0 != last + 1) {
+                print $0 " after " last
+                bad = 1
+            }
+            was = FILENAME
+            last = $2 + 0
+        }
+        END {
+            print "note: " last " saves in four parts"
+            exit bad
+        }' - part1 part2 part3 part4
+}
+
 # The formats say which fields there must be.
 fields() {
     staged
@@ -153,6 +208,8 @@ questions() {
         if echo '#include <simavr/sim_avr.h>' | ${CC:-cc} -E - \
             >/dev/null 2>&1; then
             ask 'Arduino: the sketch goes on after power cuts' sketch_resumes
+            ask "Arduino: the sketch of the boards' README, likewise" \
+                sketch_of_slots
         else
             skip 'the Arduino sketch in an emulator' libsimavr-dev
         fi

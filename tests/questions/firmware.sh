@@ -35,6 +35,43 @@ slots() {
     sed 's/^/note: /' said
 }
 
+# The same files in a program in C++, as the sketch of an Arduino is, with
+# slots.c compiled as C.
+slots_in_cxx() { # COMPILER
+    cat >program.cpp <<'END'
+#include "slots.h"
+#include "print.h"
+#include <string.h>
+static unsigned char flash[BOARD_SLOTS][BOARD_SLOT_BYTES], record[20];
+void board_put(char) {}
+void board_slot_read(unsigned slot, unsigned char *bytes, size_t size)
+{
+    memcpy(bytes, flash[slot], size);
+}
+void board_slot_write(unsigned slot, const unsigned char *bytes, size_t size)
+{
+    memcpy(flash[slot], bytes, size);
+}
+int main()
+{
+    unsigned slot;
+    int good = slots_begin(7, record, sizeof record);
+    slots_put32(record, 42);
+    good = good && slots_save();
+    memset(record, 0, sizeof record);
+    slots_look();
+    return !(good && slots_load(0, &slot) && slots_get32(record) == 42 &&
+             slots_number() == 1);
+}
+END
+    firmware=$root/examples/firmware
+    for standard in 98 17; do
+        $CC -std=c99 $STRICT -I$firmware -c -o slots.o $firmware/slots.c
+        $1 -std=c++$standard $STRICT -I$firmware -o program program.cpp slots.o
+        ./program
+    done
+}
+
 # Succeeds if a script of the boards fails with one line, like this one.
 refused() { # LINE SCRIPT ARGUMENT...
     line=$1 script=$2
@@ -99,6 +136,12 @@ prices() { # BOARD
     quietly sh examples/firmware/prices.sh $1
     sed -n 's/^    .*: //p' said >numbers
     at_least 9 "$(wc -l <numbers)" prices
+    wear=$(sed -n '/^200 saves erase/p' said)
+    [ -n "$wear" ] && tr '\n' ' ' <examples/firmware/README.md |
+        grep -qF "$wear" || {
+        echo "the README does not have: $wear"
+        return 1
+    }
     tr -d , <examples/firmware/README.md >readme
     while read -r number; do
         grep -q "| $number\( |\|$\)" readme || {
@@ -110,6 +153,10 @@ prices() { # BOARD
 
 questions() {
     ask 'firmware: slots cut at every byte, worn out, of another' slots
+    for compiler in g++ clang++; do
+        ! tool $compiler "firmware: slots in C++, by $compiler" ||
+            ask "firmware: slots in C++, by $compiler" slots_in_cxx $compiler
+    done
     ask 'firmware: what is no board or number is refused' refuses
     ask 'firmware: the emulator ends with what has started it' ends
     # A board has no time for drawn cases.

@@ -3,8 +3,8 @@
 
    Fits an Arduino Uno. The state goes to two places of the EEPROM in turn, so
    that a power cut while one is written leaves the other. It is written once a
-   track: the EEPROM takes 100,000 writes, so save less often if yours are
-   short. */
+   track, each place every second time, and a byte of the EEPROM takes 100,000
+   writes: 200,000 tracks. Save less often if yours are short. */
 #ifndef __AVR__
 #error "this sketch saves to an AVR's EEPROM: save to your board's memory"
 #endif
