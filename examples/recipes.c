@@ -1041,6 +1041,152 @@ static void check_passes(void)
             "once in a pass");
 }
 
+/* --- Ranks at the same step ----------------------------------------------- */
+
+typedef struct rank_state {
+    unsigned char bytes[STATESAMPLER_STATE_BYTES];
+} rank_state;
+
+/* One state restores all ranks if all of them were at the same step: their
+   states are then the same bytes. Ask this before a resume on another number of
+   ranks; and once more after every rank has loaded, with what each then saves,
+   to find a rank that read the file after rank 0 had saved anew. (No rank may
+   save before all have loaded. There an all-gather of each state's last 8
+   bytes, a check word over the others, is enough.)
+
+   OK: all are at the same step. EMISMATCH: *rank is not where rank 0 is, but
+   at *place in the epoch desc->epoch. Another error: the state of *rank is
+   damaged, or of another version.
+
+   Shards that do not step together can never resume from one state. Each
+   resumes from its own, as the same rank of the same world_size; or a ledger
+   (ledger.h) deals the batches and takes them back in any order. */
+static int same_step(const rank_state *states, uint32_t ranks, uint32_t *rank,
+                     statesampler_desc *desc, statesampler_place *place)
+{
+    int code = STATESAMPLER_OK;
+
+    for (*rank = 0; *rank < ranks; ++*rank) {
+        code = statesampler_describe(states[*rank].bytes,
+                                     STATESAMPLER_STATE_BYTES, desc, place);
+        if (code != STATESAMPLER_OK)
+            return code;
+        if (memcmp(&states[*rank], &states[0], sizeof states[0]) != 0)
+            return STATESAMPLER_EMISMATCH;
+    }
+    return code;
+}
+
+#define SHARDS 7u
+
+/* Each shard runs alone: from the beginning or from its own state, for so many
+   steps or to the end of the epoch. Then it saves. */
+static void run_shards(rank_state *states, int resume, const unsigned *steps)
+{
+    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
+                              .tail = STATESAMPLER_TAIL_UNEVEN,
+                              .world_size = SHARDS, .batch_size = BATCH};
+    uint64_t batch[BATCH];
+    size_t count;
+    statesampler s;
+    unsigned i;
+
+    for (; desc.rank < SHARDS; desc.rank++) {
+        unsigned char *state = states[desc.rank].bytes;
+
+        example_must(statesampler_init(&s, &desc));
+        if (resume) {
+            example_must(statesampler_load(&s, state, sizeof *states));
+        }
+        for (i = steps[desc.rank];
+             i > 0 && statesampler_next(&s, batch, &count); i--) {
+            train(batch, count);
+        }
+        example_must(statesampler_save(&s, state, sizeof *states));
+    }
+}
+
+/* Five ranks end the epoch, all from one state. */
+static void end_on_five(const rank_state *state)
+{
+    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
+                              .tail = STATESAMPLER_TAIL_UNEVEN,
+                              .world_size = 5, .batch_size = BATCH};
+    uint64_t batch[BATCH];
+    size_t count;
+    statesampler s;
+
+    for (; desc.rank < 5; desc.rank++) {
+        example_must(statesampler_init(&s, &desc));
+        example_must(statesampler_load(&s, state, sizeof *state));
+        while (statesampler_next(&s, batch, &count)) {
+            train(batch, count);
+        }
+    }
+}
+
+static void check_same_step(void)
+{
+    static const unsigned own[SHARDS] = {3, 8, 13, 18, 23, 28, 33};
+    static const unsigned same[SHARDS] = {18, 18, 18, 18, 18, 18, 18};
+    static const unsigned one[SHARDS] = {0, 0, 0, 0, 0, 0, 1};
+    static const unsigned all[SHARDS] = {99, 99, 99, 99, 99, 99, 99};
+    rank_state states[SHARDS], damaged[SHARDS];
+    statesampler_desc desc;
+    statesampler_place place;
+    unsigned lost = 0, repeated = 0, i;
+    uint32_t rank;
+    int so;
+
+    /* Out of step: one state is that of 18 steps of each, so what three shards
+       have not done by then is lost, and what three have done is repeated. */
+    begin(1, 1, 1);
+    run_shards(states, 0, own);
+    so = same_step(states, SHARDS, &rank, &desc, &place) ==
+             STATESAMPLER_EMISMATCH &&
+         rank == 1 && place.step == 8 && desc.epoch == 0 &&
+         same_step(states, 1, &rank, &desc, &place) == STATESAMPLER_OK;
+    end_on_five(&states[3]);
+    for (i = 0; i < SAMPLES; i++) {
+        lost += served[i] == 0;
+        repeated += served[i] > 1;
+    }
+    so = so && lost == (15 + 10 + 5) * BATCH &&
+         repeated == (5 + 10 + 15) * BATCH;
+
+    /* Each from its own state, on as many: nothing is. */
+    begin(1, 1, 1);
+    run_shards(states, 0, own);
+    run_shards(states, 1, all);
+    so = so && each_served(0, SAMPLES, 1);
+
+    /* In step, any state restores five ranks. */
+    begin(1, 1, 1);
+    run_shards(states, 0, same);
+    so = so &&
+         same_step(states, SHARDS, &rank, &desc, &place) == STATESAMPLER_OK &&
+         place.step == 18;
+    end_on_five(&states[6]);
+    so = so && each_served(0, SAMPLES, 1);
+
+    /* The last rank has read the file after it was saved anew. */
+    memcpy(damaged, states, sizeof states);
+    run_shards(states, 1, one);
+    so = so &&
+         same_step(states, SHARDS, &rank, &desc, &place) ==
+             STATESAMPLER_EMISMATCH &&
+         rank == 6 && place.step == 19 &&
+         memcmp(states[6].bytes + sizeof *states - 8,
+                states[5].bytes + sizeof *states - 8, 8) != 0;
+    damaged[2].bytes[40] ^= 1;
+    so = so &&
+         STATESAMPLER_KIND(same_step(damaged, SHARDS, &rank, &desc, &place)) ==
+             STATESAMPLER_ECORRUPT &&
+         rank == 2;
+    say(so, "ranks at the same step: others are refused, as one state would "
+            "lose and repeat samples");
+}
+
 int main(int argc, char **argv)
 {
     example_begin(argc, argv, 0, usage);
@@ -1060,5 +1206,6 @@ int main(int argc, char **argv)
     check_train_episodes();
     check_train_arrived();
     check_passes();
+    check_same_step();
     return example_end(good, "%d recipes do what they say", num_checks);
 }
