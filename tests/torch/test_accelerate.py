@@ -2,8 +2,8 @@
 repeats nothing.
 
 The loaders are loader_accelerate's, and accelerate's and transformers' own
-where they are installed: accelerate 1.15.0.dev0 (16cb6eb8) and 1.2.1, and
-transformers 000945a9 are what this was written for."""
+where they are installed: accelerate 1.15.0.dev0 (16cb6eb8), 1.14.0 and 1.2.1,
+and transformers 000945a9 and 5.12.1 are what this was written for."""
 
 import collections
 import functools
@@ -16,9 +16,10 @@ import unittest
 from unittest import mock
 import warnings
 
-from common import EXAMPLES, DataLoader, cases, main, real
+from common import EXAMPLES, DataLoader, cases, main, raw, real
 import loader_accelerate
-from loader_accelerate import DataLoaderDispatcher, DataLoaderShard, trainer
+from loader_accelerate import (
+    DataLoaderDispatcher, DataLoaderShard, tells, trainer)
 from statesampler import PackedBatchSampler as Packed
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import SpreadBatchSampler as Spread
@@ -90,7 +91,7 @@ class Accelerate(unittest.TestCase):
         return DataLoaderShard(loader, processes, process)
 
     def skipping(self, shard, count):
-        return loader_accelerate.skip_first_batches(shard, count, True)
+        return loader_accelerate.skip_first_batches(shard, count)
 
     def prepared(self, sampler, n, size, processes, process=0, workers=0):
         return self.shard(DataLoader(range(n), size, sampler=sampler,
@@ -136,19 +137,11 @@ class Accelerate(unittest.TestCase):
                 shard = self.prepared(resumed, n, size, processes)
                 first = resumed.epoch
                 self.assertEqual(first, stop // len(shard))
-                with warnings.catch_warnings(record=True) as said, \
-                        mock.patch.object(resumed, "set_epoch",
-                                          wraps=resumed.set_epoch) as told:
-                    warnings.simplefilter("always")
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
                     left = [batch for _ in range(EPOCHS - first)
                             for batch in shard]
                 self.assertEqual(left, unstopped[stop:])
-                # One warning says so. (With several processes, accelerate
-                # 1.2.1 does not call set_epoch.)
-                self.assertEqual(len(said), first > 0 and told.called)
-                for each in said:
-                    self.assertIn(f"after loading a state of epoch {first}",
-                                  str(each.message))
 
     def test_other_processes(self):
         """Each of three goes on where two were."""
@@ -212,6 +205,7 @@ class Accelerate(unittest.TestCase):
             whole, second = list(unstopped), list(unstopped)
             _, state = self.killed(*make(), 3)
             sampler, shard = make()
+            sampler.set_epoch(0)
             self.assertEqual(list(self.skipping(shard, 3)), whole[3:])
             sampler, shard = make()
             sampler.load_state_dict(state)
@@ -222,6 +216,10 @@ class Accelerate(unittest.TestCase):
             self.assertEqual(list(shard), whole[3:])
             self.assertEqual(sampler.epoch, 1)
             self.assertEqual(list(self.skipping(shard, 3)), second[3:])
+            sampler = Distributed(range(40), 1, 0, batch_size=2)
+            sampler.set_start_iter(3)
+            shard = self.prepared(sampler, 40, 2, processes, workers=workers)
+            self.refused(self.skipping(shard, 3), "in mid-epoch.* never both")
 
     def test_the_last_group(self):
         """Accelerate fills it up, also for a run that was killed: then its
@@ -459,18 +457,120 @@ class Accelerate(unittest.TestCase):
                 self.assertEqual(sampler.epoch, 1)
 
     def test_the_trainers_own_way(self):
-        """It skips by number: right without a state of ours."""
-        for processes, counts_on in itertools.product((1, 2), (True, False)):
-            def make():
-                return DataLoaderShard(DataLoader(range(60), 3, sampler=(
-                    Distributed(range(60), 1, 0))), processes)
+        """It skips by number: right without a state of ours, but where the
+        sampler is not told the epoch. That is an error, and so is a later
+        epoch of accelerate's where this sampler would begin epoch 0."""
+        def make(processes):
+            sampler = Distributed(range(60), 1, 0)
+            return sampler, DataLoaderShard(DataLoader(
+                range(60), 3, sampler=sampler), processes)
 
-            whole = list(trainer(make(), EPOCHS, 0))
-            self.assertEqual(len({tuple(batch) for batch in whole}),
-                             len(whole))
-            for done in range(len(whole)):
-                self.assertEqual(list(trainer(make(), EPOCHS, done,
-                                              counts_on)), whole[done:])
+        for processes, skips_first, counts_on, depth in itertools.product(
+                (1, 2), (True, False), (True, False), (1, 2)):
+            with mock.patch.object(DataLoaderShard, "depth", depth):
+                whole = list(trainer(make(processes)[1], EPOCHS, 0))
+                self.assertEqual(len({tuple(batch) for batch in whole}),
+                                 len(whole))
+                length = len(whole) // EPOCHS
+                under = processes + skips_first     # batch samplers
+                for done in range(1, len(whole)):
+                    sampler, shard = make(processes)
+                    callbacks = []
+                    left = trainer(shard, EPOCHS, done, skips_first, counts_on,
+                                   callbacks=callbacks)
+                    if done % length and under > depth:
+                        self.refused(left, "accelerate skips the first "
+                                     f"{done % length} batches .* not told")
+                    elif processes > depth:
+                        self.refused(left, "accelerate's loader is in epoch "
+                                     f"{done // length}")
+                    else:
+                        self.assertEqual(list(left), whole[done:])
+                    sampler, shard = make(processes)
+                    callbacks.append(tells(sampler))
+                    self.assertEqual(list(trainer(
+                        shard, EPOCHS, done, skips_first, counts_on,
+                        callbacks=callbacks)), whole[done:])
+
+    def refused(self, loop, message):
+        with self.assertRaisesRegex(RuntimeError, message):
+            next(iter(loop))
+
+    def test_a_skip_needs_the_epoch(self):
+        """From whoever knows it. No loader of accelerate's does, as it counts
+        from 0 in each process."""
+        for processes, workers in (1, 0), (2, 0), (2, 1):
+            def make():
+                sampler = Distributed(range(60), 1, 0)
+                return sampler, self.prepared(sampler, 60, 3, processes,
+                                              workers=workers)
+
+            sampler, shard = make()
+            epochs = [list(shard) for _ in range(4)]
+
+            def skips(epoch):
+                self.assertEqual(list(self.skipping(shard, 2)),
+                                 epochs[epoch][2:])
+                # And the epochs after it are those that follow.
+                for each in epochs[epoch + 1:]:
+                    self.assertEqual(list(shard), each)
+
+            for epoch in range(4):
+                for tell in "set_epoch", "begin":
+                    sampler, shard = make()
+                    getattr(sampler, tell)(epoch)
+                    skips(epoch)
+                sampler, shard = make()
+                shard.set_epoch(epoch)
+                skips(epoch)
+            sampler, shard = make()
+            for look in False, True:
+                if look:
+                    next(iter(shard))
+                self.refused(self.skipping(shard, 2), "skips the first 2 "
+                             "batches .* not told .*int.state.epoch")
+            list(shard)
+            skips(1)
+            sampler.begin(2)
+            other, shard = make()
+            other.load_state_dict(sampler.state_dict())
+            skips(2)
+
+
+
+def by_two(work):
+    """What work(rank) returns in each of two processes of accelerate's."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = multiprocessing.get_context("fork")
+    answers = [context.Pipe(duplex=False) for _ in range(2)]
+    running = [context.Process(target=one_of_two, args=(
+        rank, port, work, answers[rank][1])) for rank in range(2)]
+    for each in running:
+        each.start()
+    for _, end in answers:
+        end.close()
+    found = [end.recv() for end, _ in answers]
+    for each in running:
+        each.join()
+    return found
+
+
+def one_of_two(rank, port, work, answer):
+    os.environ.update(
+        RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2",
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    warnings.simplefilter("ignore")
+    # By name, as accelerate takes MPI where torch has it: then these are two
+    # worlds of one.
+    torch.distributed.init_process_group("gloo")
+    from accelerate.state import AcceleratorState
+    AcceleratorState._reset_state(reset_partial_state=True)
+    found = work(rank)
+    torch.distributed.barrier()
+    answer.send(found)
 
 
 @real("accelerate")
@@ -502,45 +602,24 @@ class RealAccelerate(Accelerate):
 
     def both(self, stop, state):
         """What both processes are given, and their states."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        context = multiprocessing.get_context("fork")
-        answers = [context.Pipe(duplex=False) for _ in range(2)]
-        running = [context.Process(target=self.process, args=(
-            rank, port, stop, state, answers[rank][1])) for rank in range(2)]
-        for each in running:
-            each.start()
-        for _, end in answers:
-            end.close()
-        found = [end.recv() for end, _ in answers]
-        for each in running:
-            each.join()
-        return zip(*found)
+        return zip(*by_two(lambda rank: self.process(stop, state)))
 
-    def process(self, rank, port, stop, state, answer):
-        os.environ.update(
-            RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2",
-            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-        warnings.simplefilter("ignore")
+    def process(self, stop, state):
         from accelerate import Accelerator
-        from accelerate.state import AcceleratorState
-        AcceleratorState._reset_state(reset_partial_state=True)
         accelerator = Accelerator(cpu=True)
         sampler = Distributed(range(48), 1, 0)
         if state:
             sampler.load_state_dict(state)
         loader = accelerator.prepare(DataLoader(range(48), 3, sampler=sampler))
         given = []
-        while sampler.epoch < EPOCHS and len(given) != stop:
+        for _ in range(sampler.epoch, EPOCHS):
             for batch in loader:
                 given.append(batch)
                 if len(given) == stop:
                     break
-        torch.distributed.barrier()
-        answer.send((given, {"state": bytes(
-            sampler.state_dict()["state"].tolist())}))
+            if len(given) == stop:
+                break
+        return given, {"state": raw(sampler.state_dict())}
 
 
 # With plans so small that epochs differ.
@@ -563,10 +642,14 @@ def recipes(transformers, **names):
 
 
 class Trainer(unittest.TestCase):
-    worlds = (1, 2)     # numbers of processes
+    worlds = {1: 1, 2: 1}   # Numbers of processes; at which steps.
 
     def transformers(self):
         return loader_accelerate
+
+    def ranks(self, processes, work):
+        """What work(process) returns in each."""
+        return [work(process) for process in range(processes)]
 
     def new(self, kind, data, seed, folder, *place):
         return kind(data, 3, *place, seed, folder)
@@ -593,16 +676,56 @@ class Trainer(unittest.TestCase):
         set_epoch does not reach the sampler, at every fifth."""
         names = dict(groups=GROUPS, lengths=LENGTHS, max_tokens=TOKENS)
         for recipe, kind in recipes(self.transformers(), **names):
-            for processes in self.worlds:
-                self.at_each_step(kind, processes, recipe)
+            for processes, stride in self.worlds.items():
+                self.at_each_step(kind, processes, recipe, stride)
                 with mock.patch.object(DataLoaderShard, "depth", 1):
-                    self.at_each_step(kind, processes, recipe, 5)
+                    self.at_each_step(kind, processes, recipe, 5 * stride)
+
+    def test_it_skips(self):
+        """Without Resuming, with Telling of examples/README.md: exact in any
+        epoch. Without that, where the sampler is not told, an error."""
+        with open(RECIPES) as file:
+            telling, = (each for each in blocks(file.read())
+                        if "class Telling" in each)
+        names = dict(transformers=self.transformers())
+        exec(telling, names)
+
+        class Told(self.transformers().Trainer):
+            def _get_train_sampler(self, train_dataset=None):
+                sampler = Distributed(self.train_dataset, 1, 0,
+                                      seed=self.args.seed)
+                self.add_callback(names["Telling"](sampler))
+                return sampler
+
+        class Untold(self.transformers().Trainer):
+            def _get_train_sampler(self, train_dataset=None):
+                return Distributed(self.train_dataset, 1, 0,
+                                   seed=self.args.seed)
+
+        for processes, stride in self.worlds.items():
+            whole = self.at_each_step(Told, processes, "", stride)
+            length = len(whole) // EPOCHS
+            with tempfile.TemporaryDirectory() as folder:
+                self.assertEqual(whole, self.of_all(
+                    Untold, range(36), 5, folder, 0, -1, processes))
+                for done in 2, length, length + 1, 2 * length, 3 * length - 1:
+                    if processes > 1 and done % length:
+                        with self.assertRaisesRegex(
+                                RuntimeError, f"first {done % length} batches "
+                                "of an epoch, and .* not told"):
+                            self.of_all(Untold, range(36), 5, folder, done, -1,
+                                        processes)
+                    else:
+                        self.assertEqual(whole[done:], self.of_all(
+                            Untold, range(36), 5, folder, done, -1,
+                            processes))
 
     def test_a_step_that_is_not_full(self):
         """No group is in it twice, nor after a resume."""
-        for n, processes in itertools.product((32, 35), self.worlds):
+        for n, (processes, stride) in itertools.product(
+                (32, 35), self.worlds.items()):
             *_, (_, kind), _ = recipes(self.transformers(), groups=GROUPS[:n])
-            steps = self.steps(kind, range(n), -1, processes, 1)
+            steps = self.steps(kind, range(n), -1, processes, stride)
             self.check_spread(steps)
             self.assertEqual(len(steps), EPOCHS * -(-n // (3 * processes)))
 
@@ -649,6 +772,7 @@ class Trainer(unittest.TestCase):
                                  [[False] * 3] * 2 + [[True] * 3])
         elif "Spread" in recipe:
             self.check_spread(whole)
+        return whole
 
     def steps(self, kind, data, most, processes, stride):
         """Of all processes, what each step trains on; the same after a
@@ -657,9 +781,8 @@ class Trainer(unittest.TestCase):
         self.addCleanup(folder.cleanup)
 
         def steps(done, seed=5):
-            return list(zip(*(self.trained(kind, data, seed, folder.name, done,
-                                           most, processes, process)
-                              for process in range(processes))))
+            return self.of_all(kind, data, seed, folder.name, done, most,
+                               processes)
 
         other = steps(0, seed=6)
         whole = steps(0)
@@ -667,6 +790,11 @@ class Trainer(unittest.TestCase):
         for done in range(1, len(whole), stride):
             self.assertEqual(steps(done), whole[done:])
         return whole
+
+    def of_all(self, kind, data, seed, folder, done, most, processes):
+        """The batches of all processes for each step, from a step on."""
+        return list(zip(*self.ranks(processes, lambda process: self.trained(
+            kind, data, seed, folder, done, most, processes, process))))
 
     def check_spread(self, steps):
         for step in steps:
@@ -732,7 +860,22 @@ class Killed(unittest.TestCase):
 
 @real("transformers")
 class RealTrainer(Trainer):
-    worlds = (1,)
+    worlds = {1: 4, 2: 5}
+
+    def ranks(self, processes, work):
+        if processes == 1:
+            return [work(0)]
+
+        def tried(rank):
+            try:
+                return work(rank)
+            except RuntimeError as error:
+                return error
+        found = by_two(tried)
+        for each in found:
+            if isinstance(each, RuntimeError):
+                raise each
+        return found
 
     def transformers(self):
         import transformers

@@ -88,9 +88,11 @@ def accelerate(rank, world, saved, train):
 
 
 def hugging_face(rank, world, saved, train):
-    _, shard = prepared(rank, world)
+    sampler, shard = prepared(rank, world)
     steps = saved or 0
-    for batch in loader_accelerate.trainer(shard, EPOCHS, steps):
+    for batch in loader_accelerate.trainer(
+            shard, EPOCHS, steps,
+            callbacks=[loader_accelerate.tells(sampler)]):
         steps += 1
         train(batch, lambda: steps)
 

@@ -239,6 +239,8 @@ class Warnings(unittest.TestCase):
             return DataLoader(range(15), batch_sampler=batches)
 
         sampler = Distributed(range(15), 1, 0, batch_size=3)
+        with self.assertRaisesRegex(RuntimeError, "Ignite skips .* not told"):
+            next(iter(loader(sampler, 2)))
         whole = list(loader(sampler, None))
         sampler.begin(0)
         self.assertEqual(list(loader(sampler, 2)), whole[2:])

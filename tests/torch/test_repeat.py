@@ -9,9 +9,10 @@ import warnings
 
 from common import DataLoader, cases, main, raw, real
 import loader_accelerate
-from loader_accelerate import DataLoaderShard, trainer
+from loader_accelerate import DataLoaderShard, tells, trainer
 from statesampler import (
     RepeatSampler, Sampler, SpreadBatchSampler, StatefulDistributedSampler)
+import test_accelerate
 from test_accelerate import RECIPES
 import test_kills
 from test_readme import blocks
@@ -146,6 +147,23 @@ def shards(sampler, size, world, workers=0):
         world, rank) for rank, each in enumerate(sampler)]
 
 
+def recipes(trainer, transformers, groups):
+    """The two Trainers of examples/README.md for TRL, derived from this."""
+    with open(RECIPES) as file:
+        programs = blocks(file.read())
+    telling, = (each for each in programs if "class Telling" in each)
+    kinds = []
+    for recipe in (each for each in programs if "trl." in each):
+        names = {"trl": types.SimpleNamespace(GRPOTrainer=trainer),
+                 "transformers": transformers, "groups": groups,
+                 "RepeatSampler": RepeatSampler, "torch": torch,
+                 "SpreadBatchSampler": SpreadBatchSampler}
+        exec(telling + recipe, names)
+        kinds.append(names["Trainer"])
+    assert len(kinds) == 2
+    return kinds
+
+
 class GRPO(unittest.TestCase):
     def run_ranks(self, world, size, state, steps, workers=0):
         """Some steps of all ranks from a state: their items in one list, and
@@ -202,14 +220,16 @@ class GRPO(unittest.TestCase):
     def test_the_trainer_skips(self):
         """The Trainer's checkpoint has no state of a sampler: it counts
         steps."""
-        for done in 0, 1, 9, 10, 11, 19:
+        for done, skips_first in itertools.product(
+                (0, 1, 9, 10, 11, 19), (True, False)):
+            samplers = [make(), make()]
             items = []
-            loaders = shards([make(), make()], 12, 2)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                for step in zip(*(trainer(each, EPOCHS, done)
-                                  for each in loaders)):
-                    items += [index for batch in step for index in batch]
+            for step in zip(*(
+                    trainer(shard, EPOCHS, done, skips_first,
+                            callbacks=[tells(sampler)])
+                    for sampler, shard in zip(samplers,
+                                              shards(samplers, 12, 2)))):
+                items += [index for batch in step for index in batch]
             self.assertEqual(items, expected()[24 * done:], done)
 
     def test_recipes(self):
@@ -218,6 +238,7 @@ class GRPO(unittest.TestCase):
             """TRL's (f2cd5771, trl/trainer/grpo_trainer.py, lines 1213 to
             1232): a loader's batch is a rank's part of a generation batch."""
             num_generations, num_iterations, shuffle_dataset = COPIES, 1, True
+            epochs = EPOCHS
 
             def get_train_dataloader(self):
                 size = self._train_batch_size * self.args.steps_per_generation
@@ -233,11 +254,9 @@ class GRPO(unittest.TestCase):
                 one.args.generation_batch_size = COPIES * UNIQUE
                 one.args.steps_per_generation = COPIES * UNIQUE // (
                     size * ranks)
-                runs.append(one.steps(EPOCHS, done))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")     # set_epoch is relative.
-                return [index for step in zip(*runs) for batch in step
-                        for index in batch]
+                runs.append(one.steps(done))
+            return [index for step in zip(*runs) for batch in step
+                    for index in batch]
 
         groups = [index * index % 17 for index in range(PROMPTS)]
         spread = SpreadBatchSampler(groups, UNIQUE, 0, 1, True, 11)
@@ -248,20 +267,45 @@ class GRPO(unittest.TestCase):
         def spread_out(uses):
             return [index for batch in batches for _ in range(uses)
                     for index in batch for _ in range(COPIES)]
-        with open(RECIPES) as file:
-            recipes = [each for each in blocks(file.read()) if "trl." in each]
-        for recipe, wanted in zip(recipes, (expected, spread_out)):
-            names = {"trl": types.SimpleNamespace(GRPOTrainer=GRPOTrainer),
-                     "RepeatSampler": RepeatSampler, "groups": groups,
-                     "SpreadBatchSampler": SpreadBatchSampler, "torch": torch}
-            exec(recipe, names)
-            kind = names["Trainer"]
-            for size, ranks in (3, 2), (2, 3), (12, 1):
+        kinds = recipes(GRPOTrainer, loader_accelerate, groups)
+        for kind, wanted in zip(kinds, (expected, spread_out)):
+            for (size, ranks), kind.skips_first in itertools.product(
+                    ((3, 2), (2, 3), (12, 1)), (True, False)):
                 uses = COPIES * UNIQUE // (size * ranks)
                 for done in 0, 1, 7, 10 * uses, 10 * uses + 1, 20 * uses - 1:
                     self.assertEqual(items(kind, size, ranks, done),
                                      wanted(uses)[COPIES * UNIQUE * done:])
-        self.assertEqual(len(recipes), 2)
+
+    @real("transformers")
+    def test_recipes_in_transformers(self):
+        """Its own Trainer, on two processes of accelerate's: TRL's makes such
+        a loader. (TRL itself need not be here.)"""
+        import transformers
+
+        class GRPOTrainer(transformers.Trainer):
+            num_generations, num_iterations, shuffle_dataset = COPIES, 1, True
+
+            def get_train_dataloader(self):
+                self.args.generation_batch_size = COPIES * UNIQUE
+                self.args.steps_per_generation = USES
+                return self.accelerator.prepare(torch.utils.data.DataLoader(
+                    self.train_dataset, self._train_batch_size * USES,
+                    sampler=self._get_train_sampler(),
+                    collate_fn=self.data_collator))
+
+        groups = [index * index % 17 for index in range(PROMPTS)]
+        runs = test_accelerate.RealTrainer()
+        self.addCleanup(runs.doCleanups)
+        for kind in recipes(GRPOTrainer, transformers, groups):
+            # The same after a resume at every seventh step, of 20 an epoch.
+            served = [index for step in runs.steps(kind, range(PROMPTS), -1, 2,
+                                                   7)
+                      for batch in step for index in batch]
+            length = PROMPTS * COPIES * USES
+            self.assertEqual(len(served), test_accelerate.EPOCHS * length)
+            for at in range(0, len(served), length):
+                self.assertEqual(sorted(served[at:at + length]), sorted(
+                    COPIES * USES * list(range(PROMPTS))))
 
     def test_other_uses(self):
         """Half as many ranks take twice as many steps for a generation

@@ -51,7 +51,8 @@ have none); `remaining` is what is left.
 Frameworks use samplers in their own ways: examples/README.md has a line or a
 recipe for each. A framework that skips the batches of an epoch that were
 trained does what a state does: load the state or let it skip, never both.
-(accelerate's, torchdata's and Ignite's skip over a loaded state is an error.)
+(accelerate's, torchdata's and Ignite's skip over a loaded state is an error,
+and so is one in an epoch that nobody has told the sampler.)
 
 - The DataLoader must return batches in order, which is torch's default.
 - If something between sampler and loop holds indices back, for example to sort

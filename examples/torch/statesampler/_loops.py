@@ -31,7 +31,7 @@ class Count:
     def add(self, sampler, loop):
         self.loops[sampler] = loop
 
-    def check(self, sampler, loaded):
+    def check(self, sampler):
         """Raises an error if a framework does the sampler's work again."""
 
     def units_per_batch(self, sampler):

@@ -22,6 +22,7 @@ class Watch(Count):
         # Workers get indices before a loader may know its length: then read
         # `ahead` when the first batch arrives.
         self.reader, caller = frameworks.find_reader(iterator, frame)
+        self.epoch = frameworks.counted_epoch(caller)
         if not self.workers:
             self.ahead = frameworks.batches_ahead(self.reader, caller)
         self.processes = frameworks.count_processes(iterator._index_sampler,
@@ -63,12 +64,12 @@ class Watch(Count):
         if self.workers or loop.marks is not None:
             self.see_the_end()
 
-    def check(self, sampler, loaded):
+    def check(self, sampler):
         sampler._check_dataset(self.iterator()._dataset)
         frameworks.check_processes(self.processes, sampler,
                                    self.iterator()._index_sampler)
-        if loaded:
-            frameworks.check_skips(self.iterator())
+        frameworks.check_skips(self.iterator(), sampler)
+        frameworks.check_epoch(self.epoch, sampler)
 
     def units_per_batch(self, sampler):
         iterator = self.iterator()

@@ -128,9 +128,15 @@ def check_groups(frame):
                 "Lightning's use_distributed_sampler=False)")
 
 
-def check_skips(iterator):
-    """Raises an error if something skips an epoch's first batches, in a loop
-    that begins at a loaded place."""
+_HOW_TO_SKIP = (
+    "call its set_epoch(epoch) before the loop, or load its state and do not "
+    "skip. (In a callback of transformers' Trainer: def on_epoch_begin(self, "
+    "args, state, control, **options): sampler.set_epoch(int(state.epoch)))")
+
+
+def check_skips(iterator, sampler):
+    """Raises an error if something skips an epoch's first batches where the
+    sampler leaves some out already, or in an epoch that nobody named."""
     count, who = 0, "torchdata's StatefulDataLoader"
     if isinstance(iterator._sampler_iter, itertools.islice):
         count = getattr(iterator, "_sampler_iter_yielded", 0)
@@ -139,22 +145,50 @@ def check_skips(iterator):
             count, who = batches.skip_batches, "accelerate"
         elif "ignite.ReproducibleBatchSampler" in _names(batches):
             count, who = batches.start_iteration, "Ignite"
-    if count:
+    if count and sampler._cursor.step > 0:
         raise RuntimeError(
-            f"a state was loaded, and {who} skips {count} more batches: load "
-            "the state or let it skip, never both")
+            "this loop goes on in mid-epoch, as after loading a state, and "
+            f"{who} skips {count} more batches: load the state or let it "
+            "skip, never both")
+    if count and not sampler._knows_epoch:
+        raise RuntimeError(
+            f"{who} skips the first {count} batches of an epoch, and this "
+            f"sampler was not told of which: {_HOW_TO_SKIP}")
 
 
-def skips(frame):
-    """Whether the caller is a loader that accelerate made to skip the first
-    batches of an epoch. Versions 1.7.0 to 1.9.0 count epochs from 0 in such a
-    loader."""
-    for caller in _callers(frame):
-        if {"accelerate.DataLoaderShard",
-                "accelerate.DataLoaderDispatcher"} & {*_names(caller)}:
-            return caller.iteration == 0 and (
-                "accelerate.SkipBatchSampler" in _names(caller.batch_sampler))
+# Loaders that count epochs, from 0 in each process.
+_COUNTERS = {"accelerate.DataLoaderShard", "accelerate.DataLoaderDispatcher"}
+
+
+def counts_by_itself(frame):
+    """Whether set_epoch is called by a loader of accelerate's that was asked
+    for nothing but its batches."""
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if not _COUNTERS.isdisjoint(_names(caller)):
+            before = frame.f_back   # Its __iter__, or who calls it.
+            return before is not None and (
+                before.f_locals.get("self") is caller)
+        frame = frame.f_back
     return False
+
+
+def counted_epoch(caller):
+    """The epoch in which a loader of accelerate's is; else 0."""
+    if _COUNTERS.isdisjoint(_names(caller)):
+        return 0
+    return getattr(caller, "iteration", 0)
+
+
+def check_epoch(counted, sampler):
+    """Raises an error if a loader of accelerate's is in a later epoch, which
+    it could not tell the sampler. (Where a sampler has no end, it counts
+    others.)"""
+    if counted > 0 and not sampler._knows_epoch and (
+            sampler._cursor.num_steps is not None):
+        raise RuntimeError(
+            f"accelerate's loader is in epoch {counted}, and this sampler was "
+            f"not told: {_HOW_TO_SKIP}")
 
 
 def ends_first(frame):

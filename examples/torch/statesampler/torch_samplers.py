@@ -74,6 +74,7 @@ class _Resumable(Steps):
         self._count = None      # A CountingDataLoader's, while it asks.
         self._drained = False   # By what is no loop.
         self._at = None         # The pass in whose epoch the cursor is.
+        self._knows_epoch = False   # Was told, or has served one.
         self._relative = 0      # Added to the epochs given to set_epoch.
         self._fresh = False     # set_epoch may mean the epoch of a state.
         self._loaded = 0, 0     # The epoch and step of that state.
@@ -96,6 +97,7 @@ class _Resumable(Steps):
 
     def _turn_over(self):
         self._cursor.turn_over()
+        self._knows_epoch = True
         self._share()
 
     def _share(self):
@@ -129,7 +131,7 @@ class _Resumable(Steps):
                 self._close()
             self._compare_ranks()
             if watch:
-                watch.check(self, self._loaded[1] and self._cursor.step)
+                watch.check(self)
             self._drained = watch is None and Watch.being_made()
             self._shared.forget()
             loop = Loop(self, watch)
@@ -311,11 +313,13 @@ class _Resumable(Steps):
         a state was loaded, with an epoch below the state's. From then on
         epochs are taken relative to the state's, with a warning; until
         something is taken, another call may still name the state's own epoch.
-        Later, an epoch before the state's only gets a warning."""
+        Later, an epoch before the state's only gets a warning. (What a loader
+        of accelerate's counts by itself is ignored.)"""
         epoch = whole("epoch", epoch, 0, 2**64)
-        present, loaded = self.epoch, self._loaded[0]
-        if epoch == 0 < present and frameworks.skips(sys._getframe(1)):
+        if frameworks.counts_by_itself(sys._getframe(1)):
             return
+        self._knows_epoch = True
+        present, loaded = self.epoch, self._loaded[0]
         taken = self._loop is not None and self._loop.received() > 0
         if (present != loaded or self._complete() or
                 self._relative and taken):
@@ -340,6 +344,7 @@ class _Resumable(Steps):
         """The next loop begins this epoch at its start."""
         epoch = whole("epoch", epoch, 0, 2**64)
         self._relative, self._fresh, self._loaded = 0, False, (0, 0)
+        self._knows_epoch = True
         self._give_up()
         self._cursor.begin(epoch)
         self._share()
@@ -411,7 +416,7 @@ class _Resumable(Steps):
             sys._getframe(1)) else self._cursor.begun_at(state))
         self._give_up()
         self._cursor = cursor
-        self._relative, self._fresh = 0, True
+        self._relative, self._fresh, self._knows_epoch = 0, True, True
         self._loaded = self._cursor.epoch, self._cursor.step
         *_, shape = cursor.summary(state)
         self._old_shape = cursor.step and shape
