@@ -3,6 +3,7 @@ test_state.py asks holds too, and no call stack is looked at."""
 
 import copy
 import functools
+import inspect
 import itertools
 import unittest
 from unittest import mock
@@ -14,8 +15,10 @@ from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from test_loops import Failing
 import test_state
+import torch
 from torch.utils.data import (
     BatchSampler, Dataset, IterableDataset, get_worker_info)
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 Counting = functools.partial(CountingDataLoader, collate_fn=list)
 
@@ -116,6 +119,17 @@ class Loader(unittest.TestCase):
             self.assertEqual(sampler.remaining, 17 - 3 * i)
             ahead = batch
         self.assertEqual((len(ahead), sampler.epoch), (2, 1))
+
+    def test_torchs_options(self):
+        """A new one may change what a count of batches means: decide, and add
+        it here."""
+        self.assertEqual(set(inspect.signature(torch.utils.data.DataLoader)
+                             .parameters) - {
+            "dataset", "batch_size", "shuffle", "sampler", "batch_sampler",
+            "num_workers", "collate_fn", "pin_memory", "drop_last", "timeout",
+            "worker_init_fn", "multiprocessing_context", "generator",
+            "prefetch_factor", "persistent_workers", "pin_memory_device",
+            "in_order"}, set())
 
     def test_a_fetch_that_fails(self):
         """The state is as many batches too early."""
@@ -303,6 +317,27 @@ class Warnings(unittest.TestCase):
         for _ in DataLoader(range(15), batch_sampler=itertools.chain(
                 BatchSampler(sampler, 3, False), [[0]] * 3)):
             self.quiet(sampler)
+
+    def test_in_order(self):
+        """Batches in the order in which workers finish cannot be counted: an
+        error, in any loader with workers. Torch has had in_order since 2.6;
+        before, a name stands for it."""
+        for kind, workers in itertools.product((Counting, DataLoader), (0, 1)):
+            for in_order in True, False:
+                sampler = Distributed(range(20), 1, 0)
+                loader = kind(range(20), 3, sampler=sampler,
+                              num_workers=workers)
+                loader.in_order = in_order
+                with mock.patch.object(
+                        _MultiProcessingDataLoaderIter, "_in_order", in_order,
+                        create=True):
+                    if in_order or workers == 0:
+                        self.assertEqual(len(list(loader)), 7)
+                        continue
+                    with self.assertRaisesRegex(ValueError,
+                                                "in_order=False"):
+                        list(loader)
+                self.assertEqual((sampler.epoch, sampler.remaining), (0, 20))
 
     def test_in_a_worker(self):
         for context in "fork", "spawn":

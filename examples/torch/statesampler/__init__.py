@@ -54,7 +54,8 @@ trained does what a state does: load the state or let it skip, never both.
 (accelerate's, torchdata's and Ignite's skip over a loaded state is an error,
 and so is one in an epoch that nobody has told the sampler.)
 
-- The DataLoader must return batches in order, which is torch's default.
+- The DataLoader must return batches in order, which is torch's default:
+  in_order=False with workers raises ValueError.
 - If something between sampler and loop holds indices back, for example to sort
   them, those count as received: a resumed run does not see them.
 - A batch whose loading raised an exception was not received. If the loop

@@ -66,6 +66,8 @@ class Watch(Count):
 
     def check(self, sampler):
         sampler._check_dataset(self.iterator()._dataset)
+        # Torch has it since 2.6, where there are workers.
+        frameworks.check_order(getattr(self.iterator(), "_in_order", True))
         frameworks.check_processes(self.processes, sampler,
                                    self.iterator()._index_sampler)
         frameworks.check_skips(self.iterator(), sampler)

@@ -128,6 +128,15 @@ def check_groups(frame):
                 "Lightning's use_distributed_sampler=False)")
 
 
+def check_order(in_order):
+    """Of a DataLoader's batches, where it has workers."""
+    if not in_order:
+        raise ValueError(
+            "with in_order=False batches come in the order in which workers "
+            "finish, and their number does not say which samples they had: "
+            "leave in_order=True, or no state would be right")
+
+
 _HOW_TO_SKIP = (
     "call its set_epoch(epoch) before the loop, or load its state and do not "
     "skip. (In a callback of transformers' Trainer: def on_epoch_begin(self, "

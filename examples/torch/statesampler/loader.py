@@ -5,6 +5,7 @@ import itertools
 
 from torch.utils.data import BatchSampler, DataLoader
 
+from . import frameworks
 from ._loops import Count
 from .torch_samplers import _Resumable
 
@@ -55,7 +56,8 @@ class CountingDataLoader(DataLoader):
     batch samplers as batch_sampler=. It counts the batches that it returns; the
     sampler's state is that after the last of them. All arguments are torch's.
     If something reads ahead of the loop, the sampler needs read_ahead=. iter()
-    raises TypeError with another sampler, or a batch sampler of your own."""
+    raises TypeError with another sampler, or a batch sampler of your own, and
+    ValueError with in_order=False where there are workers."""
 
     @property
     def _index_sampler(self):
@@ -79,4 +81,6 @@ class CountingDataLoader(DataLoader):
                 f"sampler= or batch_sampler=, but got {type(sampler).__name__}"
                 ". (With a batch sampler of your own, use torch's DataLoader.)")
         sampler._check_dataset(self.dataset)
+        if self.num_workers > 0:
+            frameworks.check_order(getattr(self, "in_order", True))
         return _Counted(super().__iter__, sampler, Count(unit, drops_last))
