@@ -407,6 +407,51 @@ class Accelerate(unittest.TestCase):
                 for each in warned:
                     self.assertIn("dispatch_batches=False", str(each.message))
 
+    def test_what_draws_nothing(self):
+        """With dispatch_batches=True only process 0 draws. Elsewhere a sampler
+        does not know where the loop is: an error, and no loop without end."""
+        def dispatched(process, **how):
+            return DataLoaderDispatcher(DataLoader(range(48), **how), 2,
+                                        process=process, groups=8)
+
+        for state in None, 2:
+            sampler = Distributed(range(48), 1, 0, batch_size=3)
+            if state:
+                sampler.begin(state)
+            loader = dispatched(1, batch_size=3, sampler=sampler)
+            groups = sum(len(list(loader))
+                         for _ in range(sampler.epoch, EPOCHS))
+            self.assertEqual(groups, (EPOCHS - (state or 0)) * 8)
+            for ask in (lambda: sampler.epoch, lambda: sampler.remaining,
+                        lambda: sampler.start_iter, sampler.state_dict,
+                        lambda: sampler.state_dict(batches=1),
+                        lambda: sampler.at(0), lambda: sampler.locate(0)):
+                with self.assertRaisesRegex(RuntimeError, "process 0 alone"):
+                    ask()
+            self.assertEqual(sampler.sample_seed(7, 1),
+                             Distributed(range(48), 1, 0).sample_seed(7, 1))
+            # Until it is told.
+            for tell in (lambda: sampler.set_epoch(3),
+                         lambda: sampler.begin(3),
+                         lambda: sampler.load_state_dict(there)):
+                tell()
+                self.assertEqual(sampler.epoch, 3)
+                there = sampler.state_dict()
+                list(loader)
+                with self.assertRaises(RuntimeError):
+                    sampler.state_dict()
+        # A batch sampler is not told. A loop that counts ends.
+        turns = RoundRobin([24, 24], 3, 0, 1)
+        loader = dispatched(1, batch_sampler=turns)
+        self.assertEqual(sum(len(list(loader)) for _ in range(
+            turns.epoch, EPOCHS)), EPOCHS * 8)
+        sampler = Distributed(range(48), 1, 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for epoch in range(sampler.epoch, EPOCHS):
+                list(dispatched(0, batch_size=3, sampler=sampler))
+                self.assertEqual(sampler.epoch, epoch + 1)
+
     def test_read_ahead(self):
         for wrong in 1.5, -1, "1", 2**31:
             with self.assertRaisesRegex(ValueError, "read_ahead"):
@@ -599,6 +644,33 @@ class RealAccelerate(Accelerate):
             for epoch in epochs:
                 self.assertEqual(sorted(epoch), list(range(n)))
             self.assertEqual(len(set(map(tuple, epochs))), EPOCHS)
+
+    def test_a_dispatcher(self):
+        """Of its own making: the loop of examples/README.md ends on both
+        processes, and process 1 is told that it draws nothing."""
+        (drawn, epoch), (other, said) = by_two(self.dispatched)
+        self.assertEqual(epoch, EPOCHS)
+        self.assertIn("process 0 alone", said)
+        for at in range(0, EPOCHS * 24, 24):
+            self.assertEqual(sorted(drawn[at:at + 24] + other[at:at + 24]),
+                             list(range(48)))
+
+    def dispatched(self, rank):
+        from accelerate import Accelerator, DataLoaderConfiguration
+        accelerator = Accelerator(
+            cpu=True, dataloader_config=DataLoaderConfiguration(
+                dispatch_batches=True))
+        sampler = Distributed(range(48), 1, 0)
+        loader = accelerator.prepare(torch.utils.data.DataLoader(
+            range(48), 3, sampler=sampler))
+        given = []
+        for _ in range(sampler.epoch, EPOCHS):
+            for batch in loader:
+                given += batch.tolist()
+        try:
+            return given, sampler.epoch
+        except RuntimeError as error:
+            return given, str(error)
 
     def both(self, stop, state):
         """What both processes are given, and their states."""

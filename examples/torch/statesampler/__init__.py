@@ -8,7 +8,7 @@ to the checkpoints:
                                 num_workers=4)
     if checkpoint:
         sampler.load_state_dict(checkpoint["sampler"])
-    while sampler.epoch < epochs:
+    for epoch in range(sampler.epoch, epochs):
         for batch in loader:
             train(batch)
             save({"sampler": sampler.state_dict()})     # at any time

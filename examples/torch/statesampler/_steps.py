@@ -26,7 +26,7 @@ class Steps:
         taken to have this batch_size; they raise ValueError if that cannot be,
         or if set_start_iter refuses them."""
         step = whole("step", step, 0, 2**62)
-        self._settle()
+        self._settle_here()
         first, unit = self._place(step)
         return self._cursor.batch(first, first + unit, rank)
 
@@ -35,7 +35,7 @@ class Steps:
         """The first place in this epoch at which a sample is served, by any
         rank: a tuple of step, rank, slot and position, with
         at(step, rank)[slot] == index. ValueError says why there is none."""
-        self._settle()
+        self._settle_here()
         place, (unit, short) = self._cursor.locate(index), self._batches()
         step = (place.step + short) // unit
         first, _ = self._place(step)
@@ -61,7 +61,7 @@ class Steps:
 
     def _after(self, batches, what):
         """A cursor after so many batches of the present epoch."""
-        self._settle()
+        self._settle_here()
         (unit, short), end = self._batches(), self._cursor.num_steps
         batches = whole(what, batches, 0, 2**62)
         units = max(unit * batches - short, 0)
@@ -81,7 +81,7 @@ class Steps:
     def start_iter(self):
         """How many batches of this epoch were received; with tail="carry",
         since epoch 0. (VISSL's name.)"""
-        self._settle()
+        self._settle_here()
         unit, short = self._batches()
         return -(-(self._cursor.step + short) // unit)
 

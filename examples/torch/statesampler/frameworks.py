@@ -169,17 +169,24 @@ def check_skips(iterator, sampler):
 _COUNTERS = {"accelerate.DataLoaderShard", "accelerate.DataLoaderDispatcher"}
 
 
-def counts_by_itself(frame):
-    """Whether set_epoch is called by a loader of accelerate's that was asked
-    for nothing but its batches."""
+def counting_loader(frame):
+    """The loader of accelerate's that calls set_epoch, but was asked for
+    nothing but its batches; None if it was told the epoch, or is none."""
     while frame is not None:
         caller = frame.f_locals.get("self")
         if not _COUNTERS.isdisjoint(_names(caller)):
             before = frame.f_back   # Its __iter__, or who calls it.
-            return before is not None and (
-                before.f_locals.get("self") is caller)
+            if before is None or before.f_locals.get("self") is not caller:
+                return None
+            return caller
         frame = frame.f_back
-    return False
+    return None
+
+
+def draws_elsewhere(loader):
+    """Whether another process draws the batches of accelerate's loader."""
+    return "accelerate.DataLoaderDispatcher" in _names(loader) and (
+        loader.state.process_index > 0)
 
 
 def counted_epoch(caller):

@@ -75,6 +75,7 @@ class _Resumable(Steps):
         self._drained = False   # By what is no loop.
         self._at = None         # The pass in whose epoch the cursor is.
         self._knows_epoch = False   # Was told, or has served one.
+        self._elsewhere = False     # Another process draws for this one.
         self._relative = 0      # Added to the epochs given to set_epoch.
         self._fresh = False     # set_epoch may mean the epoch of a state.
         self._loaded = 0, 0     # The epoch and step of that state.
@@ -201,6 +202,16 @@ class _Resumable(Steps):
                 del loop.passes[0]
             self._go(loop.passes[0], max(units, loop.passes[0].before))
 
+    def _settle_here(self):
+        """The same for whoever asks where the loop is."""
+        if self._elsewhere:
+            raise RuntimeError(
+                "accelerate's dispatch_batches=True draws in process 0 alone, "
+                "and this process does not know where the loop is: save "
+                "process 0's state, and count epochs by range(sampler.epoch, "
+                "epochs) from before the loop")
+        self._settle()
+
     def _complete(self):
         """Whether the loop has received the whole epoch. The cursor must be
         settled."""
@@ -259,7 +270,7 @@ class _Resumable(Steps):
     def remaining(self):
         """How many items of the epoch are left for the current loop; between
         loops, for the next one. None if there is no end."""
-        self._settle()
+        self._settle_here()
         end = self._cursor.own_steps
         return None if end is None else max(end - self._cursor.step, 0)
 
@@ -296,7 +307,7 @@ class _Resumable(Steps):
         that of the next one."""
         if self._shared.in_worker():
             return self._shared.epoch
-        self._settle()
+        self._settle_here()
         return self._cursor.epoch
 
     @epoch.setter
@@ -316,9 +327,11 @@ class _Resumable(Steps):
         Later, an epoch before the state's only gets a warning. (What a loader
         of accelerate's counts by itself is ignored.)"""
         epoch = whole("epoch", epoch, 0, 2**64)
-        if frameworks.counts_by_itself(sys._getframe(1)):
+        loader = frameworks.counting_loader(sys._getframe(1))
+        if loader is not None:
+            self._elsewhere = frameworks.draws_elsewhere(loader)
             return
-        self._knows_epoch = True
+        self._knows_epoch, self._elsewhere = True, False
         present, loaded = self.epoch, self._loaded[0]
         taken = self._loop is not None and self._loop.received() > 0
         if (present != loaded or self._complete() or
@@ -344,7 +357,7 @@ class _Resumable(Steps):
         """The next loop begins this epoch at its start."""
         epoch = whole("epoch", epoch, 0, 2**64)
         self._relative, self._fresh, self._loaded = 0, False, (0, 0)
-        self._knows_epoch = True
+        self._knows_epoch, self._elsewhere = True, False
         self._give_up()
         self._cursor.begin(epoch)
         self._share()
@@ -381,6 +394,7 @@ class _Resumable(Steps):
         raise ValueError here too."""
         if batches is not None:
             return self._as_dict(self._after(batches, "batches").save())
+        self._settle_here()
         state = self._as_dict(self._save())
         self._warn()
         return state
@@ -416,7 +430,8 @@ class _Resumable(Steps):
             sys._getframe(1)) else self._cursor.begun_at(state))
         self._give_up()
         self._cursor = cursor
-        self._relative, self._fresh, self._knows_epoch = 0, True, True
+        self._relative, self._fresh = 0, True
+        self._knows_epoch, self._elsewhere = True, False
         self._loaded = self._cursor.epoch, self._cursor.step
         *_, shape = cursor.summary(state)
         self._old_shape = cursor.step and shape
@@ -532,6 +547,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         num_samples positions; the next loop goes on there. For orders of your
         own: needs shuffle=False and the default partition. Fewer than were
         served raise ValueError."""
+        self._settle_here()
         cursor = self._cursor.after(self._save())
         cursor.resize(num_samples)
         self._give_up()
