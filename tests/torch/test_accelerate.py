@@ -544,8 +544,8 @@ class Accelerate(unittest.TestCase):
     def test_a_skip_needs_the_epoch(self):
         """From whoever knows it. No loader of accelerate's does, as it counts
         from 0 in each process."""
-        for processes, workers in (1, 0), (2, 0), (2, 1):
-            def make():
+        for processes in 1, 2:
+            def make(workers=0):
                 sampler = Distributed(range(60), 1, 0)
                 return sampler, self.prepared(sampler, 60, 3, processes,
                                               workers=workers)
@@ -580,6 +580,10 @@ class Accelerate(unittest.TestCase):
             other, shard = make()
             other.load_state_dict(sampler.state_dict())
             skips(2)
+            sampler, shard = make(workers=1)
+            self.refused(self.skipping(shard, 2), "not told")
+            sampler.set_epoch(1)
+            self.assertEqual(list(self.skipping(shard, 2)), epochs[1][2:])
 
 
 
