@@ -182,6 +182,29 @@ class Samplers(unittest.TestCase):
         self.assertEqual(one.save(), before)
         self.assertEqual(one.at(2).tolist(), list(range(20, 30)))
 
+    def test_resize_after_padding(self):
+        """Padding is no sample: the epoch goes on with the first new one, on
+        all ranks alike."""
+        for random in cases(40, "resize after padding"):
+            n, world, size = (random.randrange(1, 20), random.randrange(2, 6),
+                              random.randrange(1, 4))
+            more = random.randrange(n, 3 * n + 20)
+            seen, states = [], set()
+            for rank in range(world):
+                one = Sampler(n, rank, world, size, shuffle=False)
+                for batch in one:
+                    seen += batch
+                    if one.step == one.num_steps:
+                        break
+                with self.assertRaisesRegex(ValueError, "below the position"):
+                    one.resize(n - 1)
+                one.resize(more)
+                states.add(one.save())
+                for batch in one if more > n else ():
+                    seen += batch
+            self.assertEqual(len(states), 1)
+            self.assertEqual(sorted({*seen}), list(range(more)))
+
 
 class Audits(unittest.TestCase):
     def test_an_epoch_on_other_ranks(self):
@@ -431,6 +454,25 @@ class InTorch(unittest.TestCase):
         list(zip(range(5), one))
         one.resize(30)
         self.assertEqual(one.at(one.start_iter), [5, 6, 7, 8])
+        # With the last batch, where padding was served, and after the epoch.
+        for more in 5, 6, 10:
+            seen, states, following = set(), set(), set()
+            for rank in range(4):
+                one = Distributed(range(5), 4, rank, shuffle=False,
+                                  batch_size=2)
+                loader = iter(DataLoader(range(10), 2, sampler=one))
+                next(loader)
+                one.resize(more)
+                states.add(raw(one.state_dict()))
+                self.assertEqual((one.epoch, one.start_iter),
+                                 (0, 1) if more > 5 else (1, 0))
+                seen |= {*one} if more > 5 else set()
+                self.assertEqual((one.epoch, one.remaining),
+                                 (1, -(-more // 4)))
+                following |= {*one}
+            self.assertEqual(len(states), 1)
+            self.assertEqual(seen - {*range(5)}, {*range(5, more)})
+            self.assertEqual(following, {*range(more)})
         one = Distributed(range(20), 2, 0, shuffle=False)
         list(zip(range(3), one))
         before = one.state_dict()

@@ -276,8 +276,9 @@ class Sampler(_Iterator):
         return c.padding(self._memory, whole("step", step, 0, 2**64))
 
     def resize(self, num_samples):
-        """From here on, epochs have num_samples positions. For orders of your
-        own: the order must be sequential and not "blocked"."""
+        """From here on, epochs have num_samples positions; after padding this
+        one goes on with the first that is new. For orders of your own: the
+        order must be sequential and not "blocked"."""
         desc = Desc.from_buffer_copy(self._desc)
         desc.num_samples = whole("num_samples", num_samples, 0, 2**62 + 1)
         check(c.resize(self._memory, desc.num_samples))

@@ -544,12 +544,14 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     @locked
     def resize(self, num_samples):
         """From the present place on, this epoch and later ones have
-        num_samples positions; the next loop goes on there. For orders of your
-        own: needs shuffle=False and the default partition. Fewer than were
-        served raise ValueError."""
+        num_samples positions; the next loop goes on there, after padding with
+        the first sample that is new. For orders of your own: needs
+        shuffle=False and the default partition. Fewer than were served raise
+        ValueError."""
         self._settle_here()
         cursor = self._cursor.after(self._save())
         cursor.resize(num_samples)
+        cursor = cursor.begun_at(cursor.save())
         self._give_up()
         self._cursor, self._loaded = cursor, (cursor.epoch, cursor.step)
         self._measure()
