@@ -805,6 +805,19 @@ class Trainer(unittest.TestCase):
             self.check_spread(steps)
             self.assertEqual(len(steps), EPOCHS * -(-n // (3 * processes)))
 
+            class Dropping(kind):
+                def train(self, **options):
+                    self.args.dataloader_drop_last = True
+                    super().train(**options)
+
+            steps = self.steps(Dropping, range(n), -1, processes, stride)
+            length = n // (3 * processes)
+            self.assertEqual(len(steps), EPOCHS * length)
+            for at in range(0, len(steps), length):
+                seen = [index for step in steps[at:at + length]
+                        for batch in step for index in batch]
+                self.assertEqual(len({*seen}), 3 * processes * length)
+
     def test_the_packs_loader(self):
         """It heeds the Trainer's arguments, as its own does."""
         *_, (_, kind) = recipes(self.transformers(), lengths=LENGTHS,

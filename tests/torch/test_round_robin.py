@@ -1,10 +1,12 @@
 """RoundRobinBatchSampler against the forum's sampler and the stop rules."""
 
 import unittest
-from itertools import accumulate, islice
+from itertools import accumulate, islice, product
 
 from common import DataLoader, cases, forum, main
 from statesampler import RoundRobinBatchSampler as RoundRobin
+from statesampler import Sampler
+from statesampler import SpreadBatchSampler as Spread
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, ConcatDataset
 
@@ -89,6 +91,33 @@ class RoundRobins(unittest.TestCase):
                 if stop == "all" and not drop_last:
                     self.assertEqual(sorted(set(sum(served, []))),
                                      list(range(sum(lengths))))
+
+    def test_drop_last(self):
+        """All batches are full. Padding may fill the last ones, with samples
+        that come again; with another tail no sample does."""
+        again = 0
+        for random in cases(60, "drop last"):
+            replicas, size = random.randrange(1, 5), random.randrange(1, 6)
+            n = random.randrange(1, 60)
+            for tail, make in product(("pad", "drop", "uneven"), (
+                    lambda rank: RoundRobin([n], size, rank, replicas, True,
+                                            tail=tail),
+                    lambda rank: Spread(range(n), size, rank, replicas, True,
+                                        tail=tail),
+                    lambda rank: Sampler(n, rank, replicas, size, tail=tail,
+                                         drop_last=True))):
+                batches = [list(make(rank)) for rank in range(replicas)]
+                self.assertEqual(len({*map(len, batches)}), 1)
+                self.assertTrue(all(len(batch) == size for rank in batches
+                                    for batch in rank))
+                seen = [index for rank in batches for batch in rank
+                        for index in batch]
+                if tail != "pad" or n % replicas == 0:
+                    self.assertEqual(len(seen), len({*seen}))
+                    self.assertEqual(len(seen), n // (size * replicas) * size *
+                                     replicas)
+                again += len(seen) > len({*seen})
+        self.assertGreater(again, 0)
 
     def test_ranges(self):
         """Each rank reads its own part of each dataset only; parts differ by

@@ -232,8 +232,11 @@ class Sampler(_Iterator):
     epoch, or after a `break` what is left of this one. Its state is that after
     the last batch that was taken.
 
-    num_samples is the size of the dataset. The other arguments are those of
-    StatefulDistributedSampler; rank and world_size may be None as there."""
+    num_samples is the size of the dataset. drop_last leaves out a last batch
+    that is not full; with tail="pad", the default, on several ranks, it keeps
+    one that padding fills, with samples that come again, and with tail="drop"
+    none does. The other arguments are those of StatefulDistributedSampler;
+    rank and world_size may be None as there."""
 
     _step, _num_steps, _seek = c.step, c.num_steps, c.seek
 

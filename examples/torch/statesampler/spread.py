@@ -186,11 +186,13 @@ class _SpreadCursor(_BatchCursor):
 class SpreadBatchSampler(_Resumable, _TorchSampler):
     """Batches in which no group comes twice, for the `batch_sampler` of a
     DataLoader: for contrastive losses, which take the other samples of a batch
-    as negatives. Each sample comes exactly once in an epoch.
+    as negatives. Each sample comes exactly once in an epoch, but for padding.
 
     groups: the group of each sample: numbers, strings or any other keys. Those
         of a sample that is like no other have one sample.
-    batch_size, drop_last: as in torch's BatchSampler, for each rank's batches.
+    batch_size, drop_last: as in torch's BatchSampler, for each rank's batches:
+        drop_last keeps a last step that tail="pad" fills, with samples that
+        come again. With tail="drop" none does.
     rank, num_replicas, seed: as in StatefulDistributedSampler.
     apart: in so many samples of all ranks in a row no group comes twice. None:
         batch_size * num_replicas, a step of all ranks. A run that will go on

@@ -582,7 +582,9 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     DataLoader over their ConcatDataset. Each batch is from one dataset.
 
     lengths: the lengths of the datasets.
-    batch_size, drop_last: as in torch's BatchSampler, for each rank's batches.
+    batch_size, drop_last: as in torch's BatchSampler, for each rank's batches:
+        drop_last keeps batches that tail="pad" fills, with samples that come
+        again. With tail="drop" none does.
     rank, num_replicas, seed, shuffle: as in StatefulDistributedSampler. Each
         dataset has an order of its own.
     weights: the number of turns of each dataset in a round, as integers; None:
