@@ -85,6 +85,20 @@ class Snippets(unittest.TestCase):
         for program in programs:
             self.runs(program)
 
+    def test_torchdatas_own_states(self):
+        """The same program with what its row of examples/README.md says."""
+        with open(os.path.join(ROOT, "examples", "README.md")) as file:
+            text = file.read()
+        row, = re.findall(r"^\| torchdata's `StatefulDataLoader` .*", text, re.M)
+        loop, = re.findall("`(while .*?)`", row)
+        program, = blocks(text.split("\n# In PyTorch\n")[1].split("\n# ")[0])
+        for old, new in (("for epoch in range(sampler.epoch, epochs)", loop),
+                         ("sampler.load_state_dict", "loader.load_state_dict"),
+                         ("sampler.state_dict", "loader.state_dict")):
+            self.assertEqual(program.count(old), 1)
+            program = program.replace(old, new)
+        self.runs_in(program, (5, 20), StatefulDataLoader)
+
     def test_opening(self):
         """Its example: the lines that are indented."""
         example, _ = statesampler.__doc__.split("Counting.")
