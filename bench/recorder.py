@@ -58,7 +58,7 @@ compiled(indices, os.path.join(ROOT, "examples", "indices.c"))
 sys.path.insert(0, installed)
 from statesampler import Mix, Sampler    # noqa: E402
 
-asked = ["--steps", "40000..40000"]
+asked = ["--straight", "--steps", "40000..40000"]
 
 
 def in_python(what, path, against, said, *more):

@@ -2,7 +2,8 @@
 
        make examples && build/indices --state FILE --steps 100..102 --all
 
-   No log is needed: the answers follow from any state that the run saved. */
+   No log is needed: the answers follow from any state that the run saved, if
+   the run went straight between that state and these steps. */
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
@@ -11,8 +12,10 @@
 
 static const char usage[] =
     "usage: indices --state FILE [--steps A..B] [--where INDEX] [OPTION]...\n\n"
-    "FILE is the state of a sampler, a mix or a mixture. Indices of a mix are\n"
-    "those of its datasets one after another.\n\n"
+    "FILE is the state of a sampler, a mix or a mixture: one place of a run.\n"
+    "It knows the step that comes next. Whether other steps were served as it\n"
+    "would serve them, it cannot know, and answers only with --straight.\n"
+    "Indices of a mix are those of its datasets one after another.\n\n"
     "  --steps A..B    the indices in steps A to B\n"
     "  --rank R        of this rank; default 0\n"
     "  --all           of all ranks\n"
@@ -21,8 +24,12 @@ static const char usage[] =
     "  --epoch N       in this epoch, as FILE's ranks and weights serve it\n"
     "  --world-size N  of a run of so many ranks that goes on from FILE\n"
     "  --batch-size N  of a run with such batches that goes on from FILE\n"
-    "  --drop-last     the run had drop_last, which no state holds\n\n"
-    "The exit status is 1 if a sample is not served.\n";
+    "  --drop-last     the run had drop_last, which no state holds\n"
+    "  --straight      the run had no seek, no begin and no other weights,\n"
+    "                  ranks, batches or length from FILE to these steps; or,\n"
+    "                  if they come before FILE, from the start of their\n"
+    "                  epoch to FILE\n\n"
+    "The exit status is 1 if a sample is not served, or if FILE cannot know.\n";
 
 /* A mix's state has 120 bytes for each source; a mixture's has 8 more. */
 enum { SOURCES = 1 << 17, BYTES = 128 * SOURCES, BATCH = 1 << 20, PACK = 136 };
@@ -33,6 +40,7 @@ static unsigned char state[BYTES], scratch[BYTES];
 static uint64_t batch[BATCH], first = 1, last;
 static uint32_t rank;
 static const char *path;
+static int asked; /* a question was read */
 
 static void open_state(void)
 {
@@ -74,9 +82,9 @@ static void print_step(uint64_t step, uint32_t of_rank)
 /* Returns 1 if the sample is served. */
 static int print_place(uint64_t index)
 {
-    statesampler_place place;
-    uint64_t step;
-    uint32_t source;
+    statesampler_place place = {0, 0, 0, 0};
+    uint64_t step = 0;
+    uint32_t source = 0;
     int code = recorder_locate(&r, index, &step, &place, &source);
 
     printf("%" PRIu64 ": epoch %" PRIu64, index, r.epoch);
@@ -97,9 +105,17 @@ static void read_steps(const char *text)
     if (*text < '0' || strncmp(end, "..", 2) != 0)
         example_fail(2, "'%s' is not A..B", text);
     last = example_number(end + 2, first, UINT64_MAX - 1);
+    asked = 1;
 }
 
-/* Reads an option with a value. That of --where is only checked. */
+/* Only checks it: --where may be given several times. */
+static void read_where(const char *text)
+{
+    example_number(text, 0, UINT64_MAX);
+    asked = 1;
+}
+
+/* Reads an option with a value. */
 static void read_option(const char *name, const char *text)
 {
     if (strcmp(name, "--state") == 0)
@@ -107,7 +123,7 @@ static void read_option(const char *name, const char *text)
     else if (strcmp(name, "--steps") == 0)
         read_steps(text);
     else if (strcmp(name, "--where") == 0)
-        example_number(text, 0, UINT64_MAX);
+        read_where(text);
     else if (strcmp(name, "--rank") == 0)
         rank = (uint32_t)example_number(text, 0, UINT32_MAX - 1);
     else if (strcmp(name, "--epoch") == 0)
@@ -120,6 +136,26 @@ static void read_option(const char *name, const char *text)
         example_fail(2, "unknown option '%s'", name);
 }
 
+/* Ends the program, before it has printed anything, if the state cannot know
+   one of the answers. */
+static void refuse_unknown(int argc, char **argv)
+{
+    statesampler_place place;
+    uint64_t step;
+    uint32_t source;
+    int i, known = first > last ||
+                   (recorder_knows(&r, first) && recorder_knows(&r, last));
+
+    for (i = 1; i < argc; i++)
+        if (strcmp(argv[i - 1], "--where") == 0)
+            known &= recorder_locate(&r, example_number(argv[i], 0, UINT64_MAX),
+                                     &step, &place,
+                                     &source) != RECORDER_EUNKNOWN;
+    if (!known)
+        example_fail(1, "%s: %s; --straight says that it did not", path,
+                     recorder_error(RECORDER_EUNKNOWN));
+}
+
 int main(int argc, char **argv)
 {
     uint64_t step;
@@ -130,15 +166,18 @@ int main(int argc, char **argv)
     for (i = 1; i < argc; i++)
         if (strcmp(argv[i], "--all") == 0)
             all = 1;
+        else if (strcmp(argv[i], "--straight") == 0)
+            r.straight = 1;
         else if (strcmp(argv[i], "--drop-last") == 0)
             r.drop_last = 1;
         else if (++i < argc)
             read_option(argv[i - 1], argv[i]);
         else
             example_fail(2, "'%s' needs a value", argv[i - 1]);
-    if (path == NULL || argc < 4)
+    if (path == NULL || !asked)
         example_fail(2, "give --state FILE, and --steps A..B or --where INDEX");
     open_state();
+    refuse_unknown(argc, argv);
     for (i = 1; i < argc; i++)
         if (strcmp(argv[i - 1], "--where") == 0)
             good &= print_place(example_number(argv[i], 0, UINT64_MAX));

@@ -4,8 +4,12 @@
    does not answer. This begins a mix like that of the state and goes to the
    state's turn. If it has the same state there, turns before are answered too.
    It has another if ranks, batch size or weights changed in the present epochs
-   of the datasets, or if a mix with CARRY was loaded. (With ALL it may have the
-   same after a change; turns before are then answered as if there was none.)
+   of the datasets, or if a mix with CARRY was loaded. (With ALL, RESTART and
+   NEVER it may have the same after a change.)
+
+   The answers are those of a run that was straight: from the beginning of the
+   epoch it came to the state, and goes on from it, by mix_next alone. A state
+   cannot tell whether it did. recorder.h asks for that to be said.
 
    Include it after statesampler.h. `sources` is an array of
    recall_sources(state, size), `scratch` has size bytes. */

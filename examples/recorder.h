@@ -1,6 +1,11 @@
 /* recorder.h - from a saved state: the samples of any step of its run, and the
    step of any sample, past or to come.
 
+   A state is one place of a run. Its next step follows from it. Other steps do
+   only if the run was straight: it came to this place and went on from it by
+   `next` alone. A seek leaves no trace in a state, nor does what was done after
+   it was saved. So other steps are refused until `straight` is set.
+
    A state is that of a sampler, or of a mix or mixture, whose samples are then
    counted through its datasets. Used by indices.c; copy it with recall.h. */
 #ifndef RECORDER_H
@@ -8,15 +13,31 @@
 
 #include "recall.h"
 
+#define RECORDER_EUNKNOWN (-1021) /* beside the errors of statesampler.h */
+
 /* Set what is asked before recorder_open, which sets the rest. */
 typedef struct recorder {
     uint64_t epoch;                  /* STATESAMPLER_NONE: the state's */
     uint32_t world_size, batch_size; /* of a run that goes on; 0: the state's */
     uint32_t drop_last;              /* the run's: a state does not hold it */
+    uint32_t straight; /* 1: the run had no seek, begin, mix_weigh or resize and
+                          no other ranks or batch sizes from the state to the
+                          steps that are asked for; or, if they come before it,
+                          from the start of their epoch to the state */
     uint32_t num_sources;            /* 0: a sampler's state */
+    uint64_t next; /* the state's next step; NONE: of another epoch */
     statesampler sampler;
     statesampler_mix mix;
 } recorder;
+
+static inline const char *recorder_error(int code)
+{
+    if (code == RECORDER_EUNKNOWN)
+        return "the state knows its own next step alone: it cannot know whether"
+               " the run made a seek or a begin, or had other weights, ranks,"
+               " batches or another length, before it or after it";
+    return statesampler_error(code);
+}
 
 /* Goes to the first step that begins in an epoch, as the steps of CARRY are
    counted through all epochs. One that is too far off is another where numbers
@@ -52,10 +73,14 @@ static inline int recorder_open_sampler(recorder *r, const void *state,
     code = statesampler_init(s, &desc);
     if (code == STATESAMPLER_OK)
         code = statesampler_load(s, state, size);
+    if (code != STATESAMPLER_OK)
+        return code;
     if (r->epoch == STATESAMPLER_NONE)
         r->epoch = desc.epoch;
-    if (code != STATESAMPLER_OK || r->epoch == statesampler_epoch(s))
-        return code;
+    if (r->epoch == statesampler_epoch(s)) {
+        r->next = statesampler_step(s);
+        return STATESAMPLER_OK;
+    }
     if (desc.tail == STATESAMPLER_TAIL_CARRY)
         return recorder_carry(s, &desc, r->epoch);
     statesampler_begin(s, r->epoch);
@@ -73,6 +98,7 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
     statesampler_desc desc;
     int code;
 
+    r->next = STATESAMPLER_NONE;
     r->num_sources = recall_sources(state, size);
     if (r->num_sources == 0)
         return recorder_open_sampler(r, state, size);
@@ -94,6 +120,8 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
     }
     if (r->epoch == STATESAMPLER_NONE)
         r->epoch = place.epoch;
+    if (r->epoch == place.epoch)
+        r->next = place.turn;
     return statesampler_mix_reshape(&r->mix, 0, r->world_size);
 }
 
@@ -104,14 +132,23 @@ static inline uint64_t recorder_epoch(recorder r, uint64_t step)
                ? statesampler_epoch(&r.sampler) : r.epoch;
 }
 
+/* Whether the state says what is in a step. */
+static inline int recorder_knows(const recorder *r, uint64_t step)
+{
+    return r->straight || step == r->next;
+}
+
 /* A rank's samples in a step; `batch` has room for batch_size. *source is the
-   number of a mix's dataset. Returns 1; or 0 or an error as `at` and mix_at. */
+   number of a mix's dataset. Returns 1; or 0 or an error as `at` and mix_at;
+   or EUNKNOWN, and writes nothing. */
 static inline int recorder_at(recorder *r, uint64_t step, uint32_t rank,
                               uint64_t *batch, size_t *count, uint32_t *source)
 {
     size_t i;
     int code;
 
+    if (!recorder_knows(r, step))
+        return RECORDER_EUNKNOWN;
     *source = 0;
     if (r->num_sources == 0) {
         code = statesampler_reshape(&r->sampler, rank, r->world_size,
@@ -127,25 +164,44 @@ static inline int recorder_at(recorder *r, uint64_t step, uint32_t rank,
     return code;
 }
 
+/* The number of the dataset that has a sample. */
+static inline uint32_t recorder_source(const recorder *r, uint64_t index)
+{
+    uint32_t source = 0;
+
+    while (source + 1 < r->num_sources &&
+           index >= statesampler_mix_offset(&r->mix, source + 1))
+        source++;
+    return source;
+}
+
 /* Where a sample is, in a mix in its dataset's present epoch. Errors are those
-   of locate and mix_locate. */
+   of locate and mix_locate; and EUNKNOWN if it is not in the state's next step,
+   which may be the run's doing. An error writes nothing. */
 static inline int recorder_locate(const recorder *r, uint64_t index,
                                   uint64_t *step, statesampler_place *place,
                                   uint32_t *source)
 {
+    uint32_t number = recorder_source(r, index);
+    statesampler_place found = {0, 0, 0, 0};
+    uint64_t turn = 0;
     int code;
 
-    *source = 0;
     if (r->num_sources == 0) {
-        code = statesampler_locate(&r->sampler, index, place);
-        *step = code == STATESAMPLER_OK ? place->step : 0;
-        return code;
+        code = statesampler_locate(&r->sampler, index, &found);
+        turn = found.step;
+    } else {
+        index -= statesampler_mix_offset(&r->mix, number);
+        code = statesampler_mix_locate(&r->mix, number, index, &turn, &found);
     }
-    while (*source + 1 < r->num_sources &&
-           index >= statesampler_mix_offset(&r->mix, *source + 1))
-        ++*source;
-    index -= statesampler_mix_offset(&r->mix, *source);
-    return statesampler_mix_locate(&r->mix, *source, index, step, place);
+    if (!r->straight && (code != STATESAMPLER_OK || turn != r->next))
+        return RECORDER_EUNKNOWN;
+    if (code == STATESAMPLER_OK) {
+        *step = turn;
+        *place = found;
+        *source = number;
+    }
+    return code;
 }
 
 #endif

@@ -1145,6 +1145,13 @@ fi
 
 # --- indices ------------------------------------------------------------------
 
+# straight FILE OPTION...: asks about a run that went straight.
+straight() {
+    state=$1
+    shift
+    indices --straight --state $state "$@"
+}
+
 # by_steps FIRST RANK BATCH_SIZE: indices as the answers to --steps.
 by_steps() {
     awk -v step="$1" -v rank="$2" -v size="$3" '
@@ -1168,7 +1175,7 @@ steps_option() {
                 ./serve "$@" world_size=4 batch_size=3 rank=$r steps=5 early |
                     by_steps 0 $r 3
             done | sort -n -k 4 -k 6 >wanted
-            indices --state early --steps 0..4 --all | same - wanted
+            straight early --steps 0..4 --all | same - wanted
             for r in 1 0; do
                 cp early late
                 ./serve "$@" world_size=2 batch_size=5 rank=$r steps=2 late \
@@ -1179,21 +1186,21 @@ steps_option() {
             done | sort -n -k 4 -k 6 >wanted
             last=$(awk 'END { print $4 }' wanted)
             case $tail in *drop_last=1) set -- --drop-last ;; *) set -- ;; esac
-            indices --state kept --steps 5..$last --all "$@" | same - wanted
-            indices --state early --world-size 2 --batch-size 5 --all \
+            straight kept --steps 5..$last --all "$@" | same - wanted
+            straight early --world-size 2 --batch-size 5 --all \
                 --steps 5..$last "$@" | same - wanted
-            indices --state kept --steps 6..8 --rank 1 "$@" >answer
+            straight kept --steps 6..8 --rank 1 "$@" >answer
             grep ' step [678] rank 1:' wanted | same - answer
-            status 1 indices --state kept --steps 4..6 "$@"
+            status 1 straight kept --steps 4..6 "$@"
             finds 'step 4 of epoch 0: .* before the base' err
             empty out
-            status 1 indices --state kept --steps 6..$((last + 1)) "$@"
+            status 1 straight kept --steps 6..$((last + 1)) "$@"
             finds "step $((last + 1)) of epoch 0: .* past the end" err
             # Padding repeats in the last step what was served before.
             [ "$tail" != tail=0 ] || continue
             for index in 0 17 51 102; do
                 code=0
-                indices --state kept --where $index "$@" >answer || code=$?
+                straight kept --where $index "$@" >answer || code=$?
                 awk -v index_="$index" '
                     { sub(/:/, ""); for (i = 7; i <= NF && !found; i++)
                         if ($i == index_) {
@@ -1218,41 +1225,107 @@ refused_questions() {
     ./serve num_samples=100 steps=5 state >/dev/null
     for question in "--where 3" "--steps 0..1"; do
         : >damaged
-        status 1 indices --state damaged $question
+        status 1 straight damaged $question
         finds 'size of the state' err
         head -c 111 state >damaged
-        status 1 indices --state damaged $question
+        status 1 straight damaged $question
         finds 'size of the state' err
         { head -c 70 state; printf X; tail -c 41 state; } >damaged
-        status 1 indices --state damaged $question
+        status 1 straight damaged $question
         finds 'bytes have changed' err
         numbers 1 10000 >damaged
-        status 1 indices --state damaged $question
+        status 1 straight damaged $question
         printf SSL1 >damaged
-        status 1 indices --state damaged $question
+        status 1 straight damaged $question
         finds "^indices: damaged: a ledger has tickets: ask the state of its" err
         { cat state; head -c 24 state; } >damaged
-        status 1 indices --state damaged $question
+        status 1 straight damaged $question
         finds "^indices: damaged: pack.h's state has no lengths" err
         empty out
-        status 1 indices --state nowhere $question
+        status 1 straight nowhere $question
         finds 'no such file' err
         empty out
     done
-    status 1 indices --state state --rank 1 --steps 0..1
+    status 1 straight state --rank 1 --steps 0..1
     finds 'rank is not below world_size' err
-    status 1 indices --state state --world-size 4294967295 \
+    status 1 straight state --world-size 4294967295 \
         --batch-size 4294967295 --where 3
     finds 'world_size \* batch_size' err
-    status 1 indices --state state --batch-size 1048577 --steps 0..0
+    status 1 straight state --batch-size 1048577 --steps 0..0
     finds 'buffer is too small' err
-    status 1 indices --state state --where 99 --where 100
+    status 1 straight state --where 99 --where 100
     has out '100: epoch 0: index is not below num_samples'
     lines 2 out
     rm state
     ./serve num_samples=100 order=3 steps=5 state >/dev/null
-    status 1 indices --state state --where 1
+    status 1 straight state --where 1
     finds '^1: epoch 0: locate does not work with REPLACEMENT' out
+}
+
+# A run that skips steps 290 to 320 by a seek, and one that does not, have the
+# same state at step 400, which therefore knows step 400 alone.
+not_said_to_be_straight() {
+    cat >skips.c <<'END_OF_PROGRAM'
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+
+#include <stdio.h>
+
+int main(void)
+{
+    statesampler_desc desc = {.num_samples = 1000, .batch_size = 2};
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    uint64_t batch[2];
+    statesampler s;
+    size_t count;
+
+    statesampler_init(&s, &desc);
+    while (statesampler_step(&s) < 400) {
+        if (statesampler_step(&s) == 290)
+            statesampler_seek(&s, 321);
+        statesampler_next(&s, batch, &count);
+        printf("%d\n%d\n", (int)batch[0], (int)batch[1]);
+    }
+    statesampler_save(&s, state, sizeof state);
+    return statesampler_save_file("skipped", state, sizeof state);
+}
+END_OF_PROGRAM
+    ${CC:-cc} -std=c99 -O1 -w -I"$root" -DSTATESAMPLER_IMPLEMENTATION $core \
+        -o skips skips.c
+    ./skips >served
+    rm -f state
+    ./serve num_samples=1000 batch_size=2 steps=400 state | by_steps 0 0 2 \
+        >straight
+    same skipped state
+    set -- $(sed -n 's/^epoch 0 step 300 rank 0: //p' straight)
+    status 1 grep -qx "$1" served
+    for question in "--steps 300..300" "--steps 399..399" "--steps 399..400" \
+                    "--steps 400..401" "--where $1" "--epoch 1 --steps 0..0" \
+                    "--epoch 1 --where $1" "--where 1000" \
+                    "--world-size 2 --steps 401..401"; do
+        status 1 indices --state skipped $question
+        empty out
+        finds '^indices: skipped: the state knows its own next step alone: .*' \
+            err
+        finds '; --straight says that it did not$' err
+        lines 1 err
+    done
+    straight state --steps 0..399 | same - straight
+    ./serve num_samples=1000 batch_size=2 steps=1 state | by_steps 400 0 2 \
+        >wanted
+    indices --state skipped --steps 400..400 | same - wanted
+    indices --state skipped --epoch 0 --steps 400..400 | same - wanted
+    set -- $(cut -d: -f2 wanted)
+    indices --state skipped --where $2 >place
+    finds "^$2: epoch 0 step 400 rank 0 slot 1 position 801$" place
+    # One known place is not printed beside one that is not.
+    status 1 indices --state skipped --where $2 --where 1000
+    empty out
+    # At an epoch's end there is no next step in it.
+    rm -f state
+    ./serve num_samples=10 batch_size=2 steps=5 state >/dev/null
+    status 1 indices --state state --steps 5..5
+    finds 'step 5 of epoch 0: it is past the end' err
 }
 
 # Of other epochs, past or to come, what fresh runs of the same ranks serve.
@@ -1263,8 +1336,8 @@ epoch_option() {
     for e in 0 1 2 7; do
         ./serve "$@" epoch=$e rank=1 | by_steps 0 1 4 |
             sed "s/epoch 0/epoch $e/" >wanted
-        indices --state state --epoch $e --steps 0..8 --rank 1 | same - wanted
-        indices --state state --epoch $e --where 42 >place
+        straight state --epoch $e --steps 0..8 --rank 1 | same - wanted
+        straight state --epoch $e --where 42 >place
         rank=$(sed 's/.*rank \([0-9]*\).*/\1/' place)
         ./serve "$@" epoch=$e rank=$rank |
             sed -n "$(sed 's/.*step \([0-9]*\).*slot \([0-9]*\).*/\1 \2/' place |
@@ -1277,21 +1350,21 @@ epoch_option() {
     ./serve "$@" steps=30 state >/dev/null
     ./serve "$@" steps=60 >all
     for e in 0 1 3 4 5 7; do
-        indices --state state --where 11 --epoch $e >place
+        straight state --where 11 --epoch $e >place
         finds "^11: epoch $e " place
         at=$(sed 's/.*step \([0-9]*\).*slot \([0-9]*\).*/\1 \2/' place |
              awk '{ print $1 * 7 + $2 + 1 }')
         equal "$(sed -n "${at}p" all)" 11
         equal $(((at - 1) / 50)) $e
     done
-    indices --state state --epoch 7 --steps 0..59 >place
+    straight state --epoch 7 --steps 0..59 >place
     by_steps 0 0 7 <all | awk '{ $2 = int($4 * 7 / 50); print }' |
         same - place
     rm state
     ./serve "$@" epoch=5 steps=30 state >/dev/null
     # From epoch 9, 2^63 + 1 epochs of 50 samples are 50 where numbers wrap.
     for e in 4 9223372036854775818 18446744073709551614; do
-        status 1 indices --state state --where 11 --epoch $e
+        status 1 straight state --where 11 --epoch $e
         finds 'no such step\|too far from the base' err
     done
 }
@@ -1324,7 +1397,9 @@ bad_options() {
     bad "give --state FILE"
     bad "give --state FILE" --steps 1..2
     bad "and --steps A..B or --where INDEX" --state nowhere
+    bad "and --steps A..B or --where INDEX" --state nowhere --all --straight
     bad "unknown option '--sed'" --state nowhere --sed 3
+    bad "give --state FILE" --straight --steps 1..2
     bad "unknown option '10'" 10 11
     for option in --state --steps --where --rank --epoch --world-size \
                   --batch-size; do
@@ -1347,6 +1422,8 @@ ${CC:-cc} -std=c99 -O1 -w -I"$root" -DSTATESAMPLER_IMPLEMENTATION $core \
     -o serve "$root/tests/serve.c"
 check "indices: --steps and --where: what 4 ranks, then 2 were served" \
     steps_option
+check "indices: without --straight, a state knows its next step alone" \
+    not_said_to_be_straight
 check "indices: a state that is damaged or missing is refused" \
     refused_questions
 check "indices: --epoch: other epochs, and CARRY's" epoch_option

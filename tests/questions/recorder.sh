@@ -1,22 +1,28 @@
-# recorder.sh - which samples were in a step, and where is a sample: from the
-# state of a mix, by examples/recall.h.
+# recorder.sh - which samples were in a step, and where is a sample: from a
+# state, by examples/recorder.h, and from that of a mix, by examples/recall.h.
+
+in_many_ways() { # HEADER TEST
+    for compiler in gcc clang; do
+        tool $compiler "$1: $compiler" || continue
+        ask "$1: $compiler, without undefined behaviour" \
+            try $compiler-sanitize $2 reduced
+    done
+    for compiler in g++ clang++; do
+        tool $compiler "$1: $compiler" || continue
+        case $compiler in g++) way=c++98 ;; *) way=clang++98 ;; esac
+        ask "$1: $compiler" try $way $2 reduced
+    done
+    if tool s390x-linux-gnu-gcc "$1: s390x" && tool qemu-s390x "$1: s390x"; then
+        ask "$1: s390x, where the first byte is the highest" \
+            try s390x $2 reduced qemu-s390x
+    fi
+}
 
 questions() {
     ask 'recall.h: any turn of a mix is what was served, through changes' \
         try cc recall full
-    for compiler in gcc clang; do
-        tool $compiler "recall.h: $compiler" || continue
-        ask "recall.h: $compiler, without undefined behaviour" \
-            try $compiler-sanitize recall reduced
-    done
-    for compiler in g++ clang++; do
-        tool $compiler "recall.h: $compiler" || continue
-        case $compiler in g++) way=c++98 ;; *) way=clang++98 ;; esac
-        ask "recall.h: $compiler" try $way recall reduced
-    done
-    if tool s390x-linux-gnu-gcc 'recall.h: s390x' &&
-        tool qemu-s390x 'recall.h: s390x'; then
-        ask 'recall.h: s390x, where the first byte is the highest' \
-            try s390x recall reduced qemu-s390x
-    fi
+    in_many_ways recall.h recall
+    ask 'recorder.h: a state answers for its next step, others if straight' \
+        try cc recorder full
+    in_many_ways recorder.h recorder
 }

@@ -511,12 +511,13 @@ class Asked(unittest.TestCase):
     def save(self, checkpoint):
         torch.save(checkpoint, self.path)
 
-    def ask(self, *arguments, status=0):
-        """The lines that are printed, then complaints; or the complaint."""
+    def ask(self, *arguments, status=0, said=("--straight",)):
+        """The lines that are printed, then complaints; or the complaint.
+        Most tests ask about straight runs."""
         out, error = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), (
                 contextlib.redirect_stderr(error)):
-            code = command([self.path, *map(str, arguments)])
+            code = command([self.path, *said, *map(str, arguments)])
         self.assertEqual(code, status, out.getvalue() + error.getvalue())
         if status and not out.getvalue():
             self.assertNotIn("Traceback", error.getvalue())
@@ -525,11 +526,11 @@ class Asked(unittest.TestCase):
             self.assertEqual(error.getvalue(), "")
         return (out.getvalue() + error.getvalue()).splitlines()
 
-    def same_in_c(self, *arguments):
+    def same_in_c(self, *arguments, said=("--straight",)):
         """What build/indices says of the same file, by the same options."""
-        ours = self.ask(*arguments)
+        ours = self.ask(*arguments, said=said)
         run = subprocess.run(
-            [self.indices, "--state", self.path, *map(str, arguments)],
+            [self.indices, "--state", self.path, *said, *map(str, arguments)],
             stdout=subprocess.PIPE, text=True)
         self.assertEqual((run.returncode, run.stdout.splitlines()), (0, ours))
         return ours
@@ -973,7 +974,7 @@ class Command(Asked):
                 (RoundRobinBatchSampler([30, 20], 3, 0, 1), "--rank=0"),
                 (RepeatSampler(range(20), 3, 4), "--batch-size=6")):
             self.save({"sampler": one.state_dict()})
-            asked = self.path, asked, "--steps=2..4"
+            asked = self.path, asked, "--steps=2..4", "--straight"
             run = subprocess.run(
                 [sys.executable, "-B", "-c", program, *asked],
                 stdout=subprocess.PIPE, text=True,
@@ -1060,7 +1061,7 @@ class Command(Asked):
         nobody, closed = os.pipe()
         os.close(nobody)
         run = subprocess.run(
-            [sys.executable, "-m", "statesampler", self.path, "--steps=0..1"],
+            [sys.executable, "-m", "statesampler", self.path, "--steps=0..0"],
             stdout=closed, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": EXAMPLES})
         os.close(closed)
@@ -1189,6 +1190,211 @@ class Command(Asked):
                 step, _, slot = map(int, re.findall(r"\d+", there)[2:5])
                 self.assertEqual(served[step * size + slot], index)
                 self.assertEqual((step * size + slot) // n, epoch)
+
+
+class NotStraight(Asked):
+    """What a state cannot know is refused, until --straight says it."""
+
+    def known(self, *arguments):
+        return self.same_in_c(*arguments, said=())
+
+    def refused(self, *arguments, in_c=True):
+        """By both programs, in the same words, with nothing answered."""
+        ours = self.ask(*arguments, status=1, said=())
+        said = ": the state knows its own next step alone: it cannot know "
+        self.assertIsInstance(ours, str, "something was printed")
+        self.assertTrue(ours.startswith(f"statesampler: {self.path}{said}"))
+        self.assertTrue(ours.endswith("; --straight says that it did not\n"))
+        self.assertEqual(ours.count("\n"), 1)
+        if not in_c:
+            return
+        run = subprocess.run(
+            [self.indices, "--state", self.path, *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(
+            (run.returncode, run.stdout, run.stderr),
+            (1, "", ours.replace("statesampler: ", "indices: ", 1)))
+
+    def test_a_seek(self):
+        """That of 290 to 321 leaves no trace at 400."""
+        one, straight = (Sampler(1000, 0, 1, 2, seed=1) for _ in "ab")
+        for _ in range(290):
+            next(one)
+        one.seek(321)
+        while one.step < 400:
+            next(one)
+        straight.seek(400)
+        self.assertEqual(one.save(), straight.save())
+        self.write(one.save())
+        skipped, now = one.at(300).tolist(), one.at(400).tolist()
+        self.refused("--steps", "300..300")
+        self.refused("--steps", "399..400")
+        self.refused("--steps", "400..401")
+        self.refused("--where", skipped[0])
+        self.refused("--where", now[0], "--where", skipped[0])
+        self.refused("--where", now[0], "--steps", "401..401")
+        self.refused("--where", 1000)
+        self.refused("--epoch", 1, "--steps", "0..0")
+        self.refused("--epoch", 1, "--where", now[0])
+        wanted = lines(0, [[now]], 1, 400)
+        self.assertEqual(self.known("--steps", "400..400"), wanted)
+        self.assertEqual(self.known("--steps", "400..400", "--epoch", 0),
+                         wanted)
+        self.assertEqual(len(self.known("--steps", "400..400", "--all",
+                                        "--world-size", 3)), 3)
+        self.refused("--steps", "401..401", "--world-size", 3)
+        self.assertRegex(self.known("--where", now[1])[0],
+                         "step 400 rank 0 slot 1 ")
+        self.assertEqual(self.same_in_c("--steps", "300..300"),
+                         lines(0, [[skipped]], 1, 300))
+        self.assertEqual(self.ask(said=()), self.ask())
+
+    def test_other_weights_after_the_state(self):
+        """Turns to come are served by weights that the state cannot know."""
+        first = Mix([20, 20], 0, 1, 2, weights=[1, 1], stop="all")
+        list(zip(range(4), first))
+        later = Mix([20, 20], 0, 1, 2, weights=[3, 1], stop="all")
+        later.load(first.save())
+        self.write(first.save())
+        served = [batch.tolist() for _, batch in zip(range(4), later)]
+        planned = [first.at(step).tolist() for step in range(4, 8)]
+        self.assertNotEqual(planned, served)
+        self.refused("--steps", "4..7")
+        self.refused("--steps", "3..3")
+        self.refused("--where", planned[1][0])
+        said, = self.known("--steps", "4..4")
+        self.assertEqual([int(i) for i in said.split(":")[1].split()],
+                         planned[0])
+        self.assertRegex(self.known("--where", planned[0][0])[0],
+                         " step 4 rank 0 slot 0 ")
+        self.assertEqual(len(self.same_in_c("--steps", "0..7")), 8)
+
+    def test_loaders(self):
+        """Their batches are counted by --batch-size."""
+        one = Distributed(range(100), 2, 0, batch_size=3)
+        loop = iter(DataLoader(range(100), 3, sampler=one))
+        for _ in range(4):
+            next(loop)
+        one.set_start_iter(8)
+        self.save(one.state_dict())
+        asked = ["--batch-size", 3]
+        batch = one.at(8)
+        self.assertEqual(self.ask(*asked, "--steps", "8..8", said=()),
+                         lines(0, [[batch]], 1, 8))
+        self.assertRegex(self.ask(*asked, "--where", batch[2], said=())[0],
+                         " step 8 rank 0 slot 2 ")
+        for question in (["--steps", "7..7"], ["--steps", "8..9"],
+                         ["--where", one.at(5)[0]], ["--where", one.at(9)[0]],
+                         ["--epoch", 1, "--steps", "8..8"]):
+            self.refused(*asked, *question, in_c=False)
+        # Other ranks go on amid a batch: the next one begins there.
+        said, = self.ask("--batch-size", 5, "--world-size", 2, "--steps",
+                         "5..5", said=())
+        self.assertEqual([int(i) for i in said.split(":")[1].split()],
+                         batch + one.at(9)[:2])
+        self.refused("--batch-size", 5, "--world-size", 2, "--steps", "6..6",
+                     in_c=False)
+        groups = RepeatSampler(range(20), 3, 4)
+        batches = list(DataLoader(range(20), 6, sampler=groups))
+        groups.begin(0)
+        list(zip(range(12), groups))
+        self.save(groups.state_dict())
+        asked = ["--batch-size", 6]
+        self.assertEqual(self.ask(*asked, "--steps", "2..2", said=()),
+                         lines(0, [[batches[2]]], 1, 2))
+        self.refused(*asked, "--steps", "1..2", in_c=False)
+        self.refused("--batch-size", 5, "--steps", "2..2", in_c=False)
+        self.refused(*asked, "--where", batches[0][0], in_c=False)
+
+    def test_ledgers(self):
+        """No ticket can be another batch, so all are known; to other ranks
+        they mean nothing."""
+        ledger = Ledger(Sampler(50, 0, 1, 3, seed=1), 64, epochs=2)
+        issued = [ledger.issue() for _ in range(20)]
+        for ticket in range(9):
+            ledger.done(ticket)
+        self.save(ledger.state_dict())
+        for first, last, epoch in (0, 16, 0), (17, 19, 1):
+            said = self.ask("--steps", f"{first % 17}..{last % 17}", "--epoch",
+                            epoch, said=())
+            self.assertEqual(
+                [[int(i) for i in line.split(":")[1].split()]
+                 for line in said],
+                [batch for _, batch in issued[first:last + 1]])
+        self.assertRegex(self.ask("--where", issued[5][1][1], said=())[0],
+                         " step 5 rank 0 slot 1 ")
+        self.refused("--steps", "3..3", "--world-size", 2, in_c=False)
+        self.refused("--steps", "3..3", "--batch-size", 2, in_c=False)
+
+    def test_random_runs(self):
+        """Runs that seek, begin, change their weights, ranks and length: no
+        answer is other than the next step, and what comes next is what a run
+        gets that goes on from the state."""
+        for random in cases(60, "steered"):
+            world, mixed = random.randrange(1, 4), random.random() < .5
+            tail = random.choice(["pad", "drop", "uneven", "carry"])
+            lengths = [random.randrange(20, 40) for _ in range(3 * mixed + 1)]
+            weights, size = [1] * len(lengths), 2
+
+            def make(rank):
+                if mixed:
+                    return Mix(lengths, rank, world, size, weights=weights,
+                               tail=tail, stop=stop)
+                return Sampler(lengths[0], rank, world, size, tail=tail,
+                               shuffle=False)
+            stop = ("never" if tail == "carry" else
+                    random.choice(["first", "all", "restart"]))
+            one, steered = make(0), 0
+            for _ in range(40):
+                what = random.randrange(9)
+                with contextlib.suppress(ValueError):
+                    if what == 0:
+                        one.seek(random.randrange(20))
+                    elif what == 1:
+                        one.begin(random.randrange(4))
+                    elif what == 2 and not mixed:
+                        one.resize(lengths[0] + 1)
+                        lengths[0] += 1
+                    elif what == 3:
+                        state, weights = one.save(), [
+                            random.randrange(1, 4) for _ in lengths]
+                        world, size = random.randrange(1, 4), 3
+                        one = make(0)
+                        one.load(state)
+                next(one, None)
+            state, epoch, step = one.save(), one.epoch, one.step
+            ranks = [make(rank) for rank in range(world)]
+            for each in ranks:
+                each.load(state)
+            given = [next(each, None) for each in ranks]
+            self.write(state)
+            if given[0] is None:
+                self.assertIn("past the end", self.ask(
+                    "--steps", f"{step}..{step}", status=1, said=()))
+            else:
+                said = self.known("--steps", f"{step}..{step}", "--all")
+                wanted = lines(epoch, [[batch.tolist() for batch in given]],
+                               world, step, lambda _: 0) if mixed else (
+                    lines(epoch, [[batch.tolist() for batch in given]],
+                          world, step))
+                self.assertEqual([re.sub("dataset \\d+", "dataset 0", line)
+                                  for line in said], wanted)
+            for other in {0, 1, step - 1, step + 1, step + 9} - {step, -1}:
+                self.refused("--steps", f"{other}..{other}", in_c=steered < 9)
+                steered += 1
+            if tail != "carry":
+                self.refused("--epoch", epoch + 1, "--steps",
+                             f"{step}..{step}", in_c=False)
+            batches = [batch.tolist() for batch in given if batch]
+            for index in range(sum(lengths)):
+                with contextlib.redirect_stdout(io.StringIO()) as out, (
+                        contextlib.redirect_stderr(io.StringIO())):
+                    code = command([self.path, "--where", str(index)])
+                if code == 0:
+                    at, rank, slot = map(int, re.findall(
+                        r"\d+", out.getvalue())[2:5])
+                    self.assertEqual(at, step)
+                    self.assertEqual(batches[rank][slot], index)
 
 
 def trains(folder, rank, world, kind):

@@ -84,9 +84,10 @@ fingerprint: fingerprint= or what Hugging Face's datasets have as _fingerprint.
 changed="next_epoch" or "accept" loads it nevertheless.
 
 Looking up. at(step) is the batch of any step, of any rank, and locate(index)
-says where a sample is served; neither moves. `python -m statesampler FILE`
-asks the same of a state or a checkpoint. Audit proves in 32 bytes that each
-sample came exactly once.
+says where a sample is served; neither moves. They are what a run serves that
+goes straight, and no record of one that was steered by a seek or by other
+weights. `python -m statesampler FILE` asks the same of a state or a checkpoint.
+Audit proves in 32 bytes that each sample came exactly once.
 
 Sampler, Mix, Audit and Ledger do not need torch. The first two return batches
 of indices as memoryviews, which numpy.asarray takes without a copy. They are

@@ -16,8 +16,10 @@ usage: python -m statesampler FILE [OPTION]...
 
 FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
 torch's with a state_dict anywhere in its dicts, lists and tuples. Without an
-option, what it holds is printed. Indices of a mix are those of its datasets
-one after another.
+option, what it holds is printed. A state is one place of a run: it knows the
+step that comes next. Whether other steps were served as it would serve them,
+it cannot know, and answers only with --straight. Indices of a mix are those of
+its datasets one after another.
 
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
@@ -31,11 +33,15 @@ one after another.
                   else as --world-size
   --drop-last     the run had drop_last=True, which only a Ledger's state
                   holds
+  --straight      the run had no seek, no begin and no other weights, ranks,
+                  batches or length from FILE to these steps; or, if they
+                  come before FILE, from the start of their epoch to FILE;
+                  a Ledger's tickets need no such word
   --sampler PATH  which sampler of the checkpoint
 
 If ranks, batch_size or weights changed in an epoch, ask the state from that
 moment: about the steps before as it is, about those after with --world-size.
-The exit status is 1 if a sample is not served."""
+The exit status is 1 if a sample is not served, or if FILE cannot know."""
 
 
 # States from which no step follows.
@@ -45,6 +51,12 @@ _NEEDS = {b"SSP1": "the state of a PackedBatchSampler does not hold the "
                    "groups: ask at() and locate() of the sampler",
           b"SSL1": "a ledger has tickets: ask the state of its sampler"}
 _PACK = "the state of examples/pack.h does not hold the lengths"
+
+# RECORDER_EUNKNOWN of examples/recorder.h.
+_UNKNOWN = ("the state knows its own next step alone: it cannot know whether "
+            "the run made a seek or a begin, or had other weights, ranks, "
+            "batches or another length, before it or after it; --straight says "
+            "that it did not")
 
 # What two of them have: perhaps a step and ranks, and a Sampler's state.
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
@@ -104,6 +116,29 @@ class Recorded:
             self.unit = batch_size or 1
             if not self.groups:
                 self._count_from_base()
+        # Nothing can steer the sampler of a Ledger.
+        self.straight = self.ledger is not None and (
+            world_size, batch_size) == (None, None)
+        self.next = self._next()
+
+    def _next(self):
+        """The step that comes after the state. None in another epoch, or if a
+        batch of a loader does not begin there."""
+        state = _mix(self.state) if self.mixes else self.state
+        step, rest = divmod(self.cursor.step + self.short, self.unit)
+        if rest or self.epoch != self.cursor.summary(state)[0]:
+            return None
+        return step
+
+    def knows(self, step):
+        """Whether the state says what is in a step."""
+        return self.straight or step == self.next
+
+    def knows_place(self, index):
+        try:
+            return self.straight or self.locate(index).step == self.next
+        except ValueError:      # That there is none may be the run's doing.
+            return False
 
     def _count_from_base(self):
         """Batches end where the number of ranks changed, or where a run went
@@ -350,7 +385,7 @@ def _positive(text):
     return _number(text, 1, 32)
 
 
-_FLAGS = "--all", "--drop-last"
+_FLAGS = "--all", "--drop-last", "--straight"
 _VALUES = {"--steps": _range, "--rank": _number, "--where": _number,
            "--epoch": _number, "--world-size": _positive,
            "--batch-size": _positive, "--sampler": str}
@@ -361,7 +396,7 @@ class Asked:
     start.)"""
 
     file = steps = rank = epoch = world_size = batch_size = sampler = None
-    all = drop_last = False
+    all = drop_last = straight = False
 
     def __init__(self, arguments):
         self.where, left = [], iter(arguments)
@@ -416,6 +451,10 @@ def answer(asked):
     rank = asked.rank or 0
     if rank >= one.world_size:
         raise ValueError(f"there are {one.world_size} ranks, from 0 on")
+    one.straight = one.straight or asked.straight
+    if not (all(map(one.knows, asked.steps or ())) and
+            all(map(one.knows_place, asked.where))):
+        raise ValueError(_UNKNOWN)
     for index in asked.where:
         said, there = where(one, index)
         print(said)
