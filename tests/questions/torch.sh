@@ -43,7 +43,7 @@ questions() {
     }
     ask "PyTorch: torch's, VISSL's, the forum's rules; seeds; the library" \
         torch $python test_parity test_round_robin test_order test_seeds \
-        test_library
+        test_library test_messages
     ask 'PyTorch: a state at every batch of any loop, on other ranks; copies' \
         torch $python test_state test_loops test_loader test_programs
     ask "PyTorch: killed in torchdata, accelerate, Lightning, the Trainer" \

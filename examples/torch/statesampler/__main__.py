@@ -6,6 +6,7 @@ import os
 import struct
 import sys
 
+from ._arguments import cut, listed
 from ._cursors import described
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
@@ -203,7 +204,7 @@ class Recorded:
             frontier, done = _decode(self.ledger)
             said.append(f"frontier {frontier}, {len(done)} done after it")
         if self.fingerprint is not None:
-            said.append(f"fingerprint {self.fingerprint!r}")
+            said.append(f"fingerprint {cut(repr(self.fingerprint))}")
         return "; ".join(filter(None, (", ".join(said), self.needs)))
 
     def _place(self):
@@ -310,7 +311,7 @@ def load(path):
         found = list(find("", _checkpoint.read(path)))
     except Exception as error:  # Whatever a damaged pickle leads to.
         raise ValueError("torch.save did not write it, or not all of it: "
-                         f"{error}") from None
+                         f"{cut(str(error))}") from None
     if not found:
         raise ValueError("there is no state of a StatefulDistributedSampler, "
                          "RoundRobinBatchSampler, RepeatSampler, Sampler or "
@@ -330,7 +331,7 @@ def choose(found, path):
     if not found[0].path:
         raise ValueError("it is one state without a name: leave out --sampler")
     raise ValueError("name one of these by --sampler: " +
-                     ", ".join(each.path for each in found))
+                     listed([each.path for each in found], 10))
 
 
 def line(one, step, rank, batch):
@@ -367,18 +368,18 @@ def _plain(error):
 
 def _range(text):
     first, dots, last = text.partition("..")
-    if not (dots and first.isdecimal() and last.isdecimal()) or (
-            int(first) > int(last)):
-        raise ValueError(f"'{text}' is not A..B")
-    return int(first), int(last)
+    if not dots or _number(first) > _number(last):
+        raise ValueError(f"'{cut(text)}' is not A..B")
+    return _number(first), _number(last)
 
 
 def _number(text, least=0, bits=64):
-    if not (text.isascii() and text.isdecimal() and
-            least <= int(text) < 2**bits):
-        raise ValueError(f"'{text}' is not a number from {least} to 2^{bits} "
-                         "- 1")
-    return int(text)
+    digits = text.lstrip("0") or text[-1:]
+    if not (text.isascii() and text.isdecimal() and len(digits) <= 20 and
+            least <= int(digits) < 2**bits):
+        raise ValueError(f"'{cut(text)}' is not a number from {least} to "
+                         f"2^{bits} - 1")
+    return int(digits)
 
 
 def _positive(text):
@@ -411,9 +412,9 @@ class Asked:
                     raise ValueError(f"'{name}' needs a value")
                 self._set(name, _VALUES[name](value))
             elif each[:1] == "-":
-                raise ValueError(f"unknown option '{each}'")
+                raise ValueError(f"unknown option '{cut(each)}'")
             elif self.file is not None:
-                raise ValueError(f"unexpected argument '{each}'")
+                raise ValueError(f"unexpected argument '{cut(each)}'")
             else:
                 self.file = each
         if self.file is None:
@@ -441,7 +442,7 @@ def answer(asked):
                 print(f"{one.path or asked.file}: {one.about()}")
             except ValueError as error:
                 good = False
-                _complain(asked.file, one.path, _plain(error))
+                _complain(asked.file, cut(one.path), _plain(error))
         return 0 if good else 1
     one = choose(found, asked.sampler)
     if one.of_loader and not asked.batch_size:

@@ -3,15 +3,52 @@ the argument."""
 
 import ctypes
 import operator
+import reprlib
 import sys
 
 from ._library import Desc, c, sentence
 
 
+class _Short(reprlib.Repr):
+    """A repr that fails does not hide what is wrong: it says the type."""
+
+    def repr_int(self, value, level):
+        """Python itself writes no number of 5,000 digits."""
+        bits = value.bit_length()
+        return repr(value) if bits <= 256 else f"an int of {bits} bits"
+
+
+_short = _Short()
+_short.maxlevel = 2
+_short.maxstring = _short.maxother = 80
+
+
+def shown(value):
+    """A value in a message: all of it if it is short."""
+    return cut(_short.repr(value))
+
+
+def as_torch(value):
+    """A value as torch's messages have it: a text without quotes."""
+    return cut(value) if isinstance(value, str) else shown(value)
+
+
+def cut(text):
+    """A text in a message: its beginning and its end if it is long."""
+    return text if len(text) <= 140 else f"{text[:100]}...{text[-37:]}"
+
+
+def listed(names, most=3):
+    """Names in a message, and how many more there are."""
+    names = list(names)
+    said, more = ", ".join(map(cut, names[:most])), len(names) - most
+    return f"{said} and {more} more" if more > 0 else said
+
+
 def choice(what, value, names):
     if not isinstance(value, str) or value not in names:
         raise ValueError(f"{what} should be one of {', '.join(names)}, but "
-                         f"got {what}={value!r}")
+                         f"got {what}={shown(value)}")
     return names.index(value)
 
 
@@ -19,8 +56,8 @@ def flag(what, value):
     """Accepts bools, including numpy's, 0 and 1; not strings, which would
     always be true."""
     if isinstance(value, str) or value not in (False, True):
-        raise TypeError(f"{what} should be a bool, but got {what}={value!r}, "
-                        f"a {type(value).__name__}")
+        raise TypeError(f"{what} should be a bool, but got {what}="
+                        f"{shown(value)}, a {type(value).__name__}")
     return bool(value)
 
 
@@ -33,11 +70,11 @@ def whole(what, value, least, below):
         number = operator.index(value)
     except TypeError:
         raise ValueError(f"{what} should be an integer, but got "
-                         f"{what}={value!r}, a {type(value).__name__}"
+                         f"{what}={shown(value)}, a {type(value).__name__}"
                          ) from None
     if not least <= number < below:
         raise ValueError(f"{what} should be an integer in [{least}, {below}),"
-                         f" but got {what}={value}")
+                         f" but got {what}={shown(number)}")
     return number
 
 
@@ -50,7 +87,7 @@ def whole_batch_size(value):
         number = 0
     if number <= 0:
         raise ValueError("batch_size should be a positive integer value, "
-                         f"but got batch_size={value}")
+                         f"but got batch_size={as_torch(value)}")
     return whole("batch_size", number, 1, 2**32)
 
 
@@ -76,7 +113,8 @@ def world(num_replicas, rank):
         if rank is None and num_replicas not in (None, found_replicas):
             # Otherwise every process would be rank 0.
             raise ValueError(
-                f"rank should be given with num_replicas={num_replicas}, as " +
+                "rank should be given with num_replicas="
+                f"{shown(num_replicas)}, as " +
                 (f"{found_replicas} ranks were found" if said else
                  "neither torch.distributed nor the environment gives it"))
         num_replicas = found_replicas if num_replicas is None else num_replicas
@@ -114,8 +152,9 @@ def other_fingerprint(theirs, ours):
     """What differs, in words; nothing if one of them is None."""
     if theirs == ours or None in (theirs, ours):
         return []
-    return [f"the state has fingerprint {theirs!r}, but here it is {ours!r} "
-            f"(if the dataset is the same, pass fingerprint={theirs!r})"]
+    theirs, ours = cut(repr(theirs)), cut(repr(ours))
+    return [f"the state has fingerprint {theirs}, but here it is {ours} "
+            f"(if the dataset is the same, pass fingerprint={theirs})"]
 
 
 def own_fingerprint(dataset):
@@ -129,4 +168,4 @@ def items(what, value):
         return list(value)
     except TypeError:
         raise ValueError(f"{what} should be a list of integers, but got "
-                         f"{what}={value!r}") from None
+                         f"{what}={shown(value)}") from None

@@ -9,7 +9,8 @@ import sys
 import threading
 import warnings
 
-from ._arguments import flag, other_fingerprint, text_of, whole
+from ._arguments import (flag, listed, other_fingerprint, shown, text_of,
+                         whole)
 from ._recall import recall_mix
 from .samplers import Mix, Sampler, _Iterator, check_word, library_state
 
@@ -44,7 +45,7 @@ def _decode(state):
 
 def _shuffled(length, seed=0, stream=0, epoch=0, shuffle=True, **unknown):
     if unknown:
-        raise TypeError("Ledger: unexpected arguments: " + ", ".join(unknown))
+        raise TypeError("Ledger: unexpected arguments: " + listed(unknown))
     return Sampler(whole("length", length, 0, 2**62 + 1), 0, 1, seed=seed,
                    stream=stream, epoch=epoch, shuffle=shuffle)
 
@@ -103,7 +104,7 @@ class Ledger:
         if isinstance(sampler_or_length, _Iterator):
             if options:
                 raise TypeError("Ledger: unexpected arguments, as the sampler "
-                                "has its own: " + ", ".join(options))
+                                "has its own: " + listed(options))
             ranks = sampler_or_length._shape.world_size
             if ranks != 1:
                 raise ValueError("the sampler should have world_size=1, as one "
@@ -132,7 +133,7 @@ class Ledger:
         if self._steps is None:
             if epochs not in (None, 1):
                 raise ValueError("epochs is not for a sampler without end, "
-                                 f"but got epochs={epochs}")
+                                 f"but got epochs={shown(epochs)}")
         elif epochs is not None:
             self._end = self._steps * whole("epochs", epochs, 0, 2**63)
         self._frontier = self._next = 0

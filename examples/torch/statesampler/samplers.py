@@ -6,7 +6,8 @@ import ctypes
 import struct
 import zlib
 
-from ._arguments import choice, flag, items, whole, whole_batch_size, world
+from ._arguments import (choice, flag, items, listed, whole, whole_batch_size,
+                         world)
 from ._library import (MIX_BYTES, ORDERS, PARTITIONS, SAMPLER_BYTES,
                        SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
                        SamplerPlace, address, c, check, indices, memory)
@@ -57,7 +58,7 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
               drop_last=False, **unknown):
     """Makes the library's description of a sampler."""
     if unknown:
-        raise TypeError("unexpected arguments: " + ", ".join(unknown))
+        raise TypeError("unexpected arguments: " + listed(unknown))
     desc = Desc(
         num_samples=whole("num_samples", num_samples, 0, 2**62 + 1),
         # A negative seed is taken modulo 2^64, as torch does.

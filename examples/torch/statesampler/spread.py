@@ -10,7 +10,7 @@ import zlib
 from torch import Tensor
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import flag, whole, whole_batch_size
+from ._arguments import cut, flag, whole, whole_batch_size
 from ._cursors import _BatchCursor, described
 from ._library import STATE_BYTES, TAILS, Desc, address, c, check, indices
 from .samplers import Sampler, crc, unpack
@@ -236,7 +236,8 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
             groups = _Groups(getattr(groups, "tolist", lambda: groups)())
         except TypeError as error:
             raise ValueError("groups should be a list of keys, such as "
-                             f"numbers or strings: {error}") from None
+                             f"numbers or strings: {cut(str(error))}"
+                             ) from None
         if not groups.ids:
             raise ValueError("groups should not be empty")
         groups.check_room(self.apart)

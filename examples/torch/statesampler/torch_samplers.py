@@ -13,9 +13,9 @@ from torch.utils.data import DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
 from . import frameworks
-from ._arguments import (choice, flag, items, other_fingerprint,
-                         own_fingerprint, text_of, whole, whole_batch_size,
-                         world)
+from ._arguments import (as_torch, choice, cut, flag, items,
+                         other_fingerprint, own_fingerprint, shown, text_of,
+                         whole, whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
 from ._loops import Loop, Pass
 from ._shared import SharedEpoch
@@ -510,7 +510,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
             tail = "drop" if drop_last else "pad"
         elif drop_last and tail != "drop":
             raise ValueError(f"drop_last=True means tail='drop', but got "
-                             f"tail={tail!r}")
+                             f"tail={shown(tail)}")
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed,
                             tail == "drop", read_ahead, changed, fingerprint,
                             dataset)
@@ -521,7 +521,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
             length = len(dataset)
         except (TypeError, OverflowError) as error:
             raise ValueError("dataset should have a len(), but got "
-                             f"{type(dataset).__name__}: {error}") from None
+                             f"{type(dataset).__name__}: {cut(str(error))}"
+                             ) from None
         # A step is one sample per rank, so that the loader can make any
         # batches.
         self._cursor = self._cursors(
@@ -624,12 +625,12 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
         lengths = items("lengths", lengths)
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
-                             f"drop_last={drop_last}")
+                             f"drop_last={as_torch(drop_last)}")
         if stop is None:
             stop = "never" if reinit else "first"
         elif reinit and stop != "never":
             raise ValueError(f"reinit=True means stop='never', but got "
-                             f"stop={stop!r}")
+                             f"stop={shown(stop)}")
         self.lengths = lengths
         self.batch_size = whole_batch_size(batch_size)
         self.stop = stop

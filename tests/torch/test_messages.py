@@ -1,0 +1,184 @@
+"""No message has the whole of a value that may be huge, or fails where its repr
+does: each argument of all that is public gets such values."""
+
+import inspect
+import io
+import unittest
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+
+from common import main
+from statesampler import (Audit, CountingDataLoader, Ledger, Mix,
+                          PackedBatchSampler, RepeatSampler,
+                          RoundRobinBatchSampler, Sampler, SpreadBatchSampler,
+                          StatefulDistributedSampler)
+from statesampler.__main__ import main as command
+
+MOST = 600      # characters of a message
+
+
+class Mute:
+    """Whose repr fails."""
+
+    def __repr__(self):
+        raise ZeroDivisionError
+
+    __str__ = __repr__
+
+
+class MuteNumber(int):
+    __str__ = __repr__ = Mute.__repr__
+
+
+class Loud:
+    def __repr__(self):
+        return "x" * 10**6
+
+
+HUGE = {
+    "text": "x" * 10**6, "bytes": b"SSMP" + b"x" * 10**6,
+    "hex": "5353" * 10**6, "list": ["x"] * 10**6, "number": 10**10**5,
+    "negative": -10**10**5, "numbers": [10**10**5] * 3,
+    "nested": [["x" * 10**6] * 9] * 9, "dict": {"x" * 10**6: "x" * 10**6},
+    "tuple": ("x" * 10**6,), "mute": Mute(), "mutes": [Mute()] * 9,
+    "mute number": MuteNumber(-3), "large mute number": MuteNumber(2**70),
+    "loud": Loud()}
+
+# Each with arguments that it takes. A list or a text may be right where
+# samples, lengths, groups or a fingerprint are.
+MADE = [
+    (Sampler, dict(num_samples=9, rank=0, world_size=1, batch_size=2)),
+    (Mix, dict(lengths=[9, 5], rank=0, world_size=1)),
+    (Ledger, dict(sampler_or_length=9, window=64)),
+    (StatefulDistributedSampler, dict(dataset=range(9), num_replicas=1, rank=0,
+                                      batch_size=2)),
+    (RoundRobinBatchSampler, dict(lengths=[9, 5], batch_size=2, rank=0,
+                                  num_replicas=1)),
+    (RepeatSampler, dict(data_source=range(9), mini_repeat_count=2,
+                         batch_size=3)),
+    (PackedBatchSampler, dict(lengths=[3, 4] * 9, max_tokens=17, rank=0,
+                              num_replicas=1)),
+    (SpreadBatchSampler, dict(groups=list(range(9)), batch_size=2, rank=0,
+                              num_replicas=1)),
+    (Audit, {})]
+
+OPTIONS = ("seed", "stream", "epoch", "shuffle", "replacement", "chunk_size",
+           "window", "partition", "tail", "drop_last", "of_no_name")
+
+
+def arguments(function):
+    """The names of what can be given to it."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind == parameter.VAR_KEYWORD:
+            yield from OPTIONS
+        else:
+            yield name
+
+
+class Messages(unittest.TestCase):
+    def refuses(self, what, function, *positional, **named):
+        """If it refuses these arguments, it says so in a few words. Returns
+        the kind of its error."""
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                function(*positional, **named)
+                kind = None
+            except (ArithmeticError, AttributeError, LookupError, RuntimeError,
+                    TypeError, ValueError) as error:
+                kind = type(error)
+                # Python's own, of a signature or of one of its functions.
+                self.assertNotIsInstance(error, ZeroDivisionError, what)
+                self.assertLessEqual(len(str(error)), MOST, what)
+                self.assertNotIn("Exceeds the limit", str(error), what)
+        for each in warned:
+            self.assertLessEqual(len(str(each.message)), MOST, what)
+        return kind
+
+    def test_constructors(self):
+        for kind, given in MADE:
+            for name in arguments(kind):
+                for value in HUGE:
+                    self.refuses((kind.__name__, name, value), kind,
+                                 **{**given, name: HUGE[value]})
+
+    def test_names(self):
+        """Of arguments that there are not."""
+        for kind, given in MADE[:3]:
+            for names in ["x" * 10**6], map("x{}".format, range(10**5)):
+                self.assertIs(TypeError, self.refuses(
+                    kind.__name__, kind, **given, **dict.fromkeys(names)))
+
+    def test_methods(self):
+        for kind, given in MADE:
+            one = kind(**given)
+            for name, method in inspect.getmembers(one, callable):
+                if name.startswith("_"):
+                    continue
+                for argument in arguments(method):
+                    for value in HUGE:
+                        given_too = ({"index": 0} if name == "sample_seed"
+                                     and argument == "epoch" else
+                                     {"epoch": 0} if name == "sample_seed" else
+                                     {"step": 0} if name == "at" else {})
+                        self.refuses(
+                            (kind.__name__, name, argument, value), method,
+                            **{**given_too, argument: HUGE[value]})
+
+    def test_states(self):
+        """Values in a state_dict, or instead of one."""
+        for kind, given in MADE:
+            one = kind(**given)
+            if not hasattr(one, "state_dict"):
+                continue
+            state = one.state_dict()
+            for key in (*state, "fingerprint", "another"):
+                for value in HUGE:
+                    what = kind.__name__, key, value
+                    self.refuses(what, kind(
+                        **{**given, "fingerprint": "F" * 10**6}
+                        ).load_state_dict, {**state, key: HUGE[value]})
+                    self.refuses(what, one.load_state_dict,
+                                 {**state, key: HUGE[value]})
+
+    def test_attributes(self):
+        for kind, given in MADE:
+            one = kind(**given)
+            for name in getattr(one, "_fixed", ()):
+                for value in HUGE:
+                    with self.assertRaisesRegex(AttributeError, "be changed"):
+                        setattr(one, name, HUGE[value])
+        for value in HUGE:
+            self.refuses(value, CountingDataLoader, HUGE[value])
+            self.refuses(value, CountingDataLoader, range(9),
+                         sampler=HUGE[value])
+
+    def test_what_is_kept(self):
+        """What is short is said as it is."""
+        for wrong, said in (
+                (dict(seed="7"), "got seed='7', a str"),
+                (dict(seed=2**64), "got seed=18446744073709551616"),
+                (dict(seed=10**10**5), "got seed=an int of 332193 bits"),
+                (dict(tail="x" * 99), "got tail='xxx.*xxx\\.\\.\\.xxx.*x'"),
+                (dict(shuffle=[2] * 99),
+                 r"got shuffle=\[2, 2, 2, 2, 2, 2, \.\.\.\], a list")):
+            with self.assertRaisesRegex((TypeError, ValueError), said):
+                Sampler(9, 0, 1, **wrong)
+
+    def test_command(self):
+        """Its complaints, of arguments and of what a file holds."""
+        long = "9" * 10**6
+        for asked in (["--steps", long], ["--steps", long + ".." + long],
+                      ["--where", long], ["--rank", "x" * 10**6],
+                      ["--" + "x" * 10**6], ["--steps=" + long],
+                      ["--epoch", long], ["--world-size", "0" * 10**6]):
+            for arguments_ in (["file", *asked], ["file", "a" * 10**6, *asked]):
+                out, error = io.StringIO(), io.StringIO()
+                with redirect_stdout(out), redirect_stderr(error):
+                    self.assertEqual(command(arguments_), 2)
+                self.assertLessEqual(len(error.getvalue()), MOST)
+                self.assertRegex(error.getvalue(), "is not|unknown|unexpected")
+
+
+if __name__ == "__main__":
+    main()
