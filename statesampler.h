@@ -1,4 +1,4 @@
-/* statesampler.h - v0.9.0 - shuffled sample indices for training runs, in one
+/* statesampler.h - v0.9.1 - shuffled sample indices for training runs, in one
    header. Public domain or MIT, see the end of the file.
 
    Do this:
@@ -452,6 +452,13 @@ OPTIONS
 
 CHANGES
 
+   0.9.1  resize after padding loses no sample: the epoch goes on at the old
+          num_samples. The files in examples/ have changed more: the states of
+          bag.h are 16 bytes, no longer two words; shards.h returns codes, and
+          slots_begin takes a record and its size; edits.edit is edits.made; a
+          faiss_subset.h state of 0.9.0 is refused, as its tail was PAD. indices
+          and `python -m statesampler` answer for a state's next step alone,
+          unless --straight says that the run was not steered.
    0.9.0  The interface of 1.0, unless its users find fault with it. Orders and
           sampler states are those of 0.4.0.
 
@@ -613,7 +620,7 @@ ALGORITHM 1
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.9.0"
+#define STATESAMPLER_VERSION "0.9.1"
 #define STATESAMPLER_ALGORITHM 1
 
 /* A cast in C's form would warn in C++ files of yours (-Wold-style-cast). */
@@ -902,7 +909,8 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
 
 /* This rank's batch of any step of this epoch, without moving; out and count as
    in next. Returns 1; 0 past the end, every time; ERANGE before the base, and
-   with CARRY beyond what seek takes. *count is then 0. */
+   with CARRY beyond what seek takes. *count is then 0. This is what stands in a
+   step, not that a run was there: seek leaves no trace of what it skips. */
 STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
                                      uint64_t *out, size_t *count);
 

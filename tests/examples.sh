@@ -132,7 +132,7 @@ numbers 1 2300 >text
 run() { # PROGRAM
     case ${1##*/} in
     *indices) "$bin/quickstart" >/dev/null
-              $limit "$1" --state quickstart.state --where 3 ;;
+              $limit "$1" --state quickstart.state --straight --where 3 ;;
     *train_text) $limit "$1" --epochs 1 text ;;
     *edit) rm -f checkpoint; $limit "$1" checkpoint </dev/null ;;
     *shards) rm -rf shards; $limit "$1" shards </dev/null ;;

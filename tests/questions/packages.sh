@@ -537,7 +537,8 @@ releases() {
     git -C tree tag first
     refused 'line 1' '/^#define STATESAMPLER_VERSION/s/[0-9]/8/' \
         statesampler.h commit
-    refused 'CHANGES' 's/^   0\.9\.0  /   0.8.9  /' statesampler.h commit
+    refused 'CHANGES' 's/^   [0-9]*\.[0-9]*\.[0-9]*  /   0.8.9  /' \
+        statesampler.h commit
     refused 'README' 's/^Version [0-9]/Version 8/' README.md commit
     refused 'without a commit' '1s/s/S/' README.md
     fails "$MAKE" -s -C tree release
