@@ -1,7 +1,7 @@
 /* train.c - a small model on ggml-opt, with AdamW, through kills, by epochs.h.
 
        cc -O2 -I. -o build/ggml examples/into/ggml/train.c \
-           $(pkg-config --cflags --libs ggml) -lggml-base -lggml-cpu -lm
+           $(pkg-config --cflags --libs ggml) -lggml-base -lm
        build/ggml FILE [THREADS[/ROWS]]
 
    Kill it and start it again with any number of THREADS: the checkpoint becomes
@@ -10,7 +10,6 @@
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
-#include <ggml-cpu.h>
 #include <gguf.h>
 #include "../../example.h"
 #include "split.h"
@@ -89,12 +88,35 @@ static int load_gguf(const char *path)
     return 1;
 }
 
+/* The CPU, whether ggml has it in its library or loads it as a plugin. A plugin
+   is no library to link, so its function is asked for by name. */
+static ggml_backend_t make_backend(int threads)
+{
+    ggml_backend_set_n_threads_t set_threads;
+    ggml_backend_t backend;
+    void *found;
+
+    ggml_backend_load_all();
+    backend = ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, NULL);
+    if (backend == NULL)
+        example_fail(1, "ggml has no backend for the CPU: install its plugin, "
+                     "or name the plugin's file in GGML_BACKEND_PATH");
+    found = ggml_backend_reg_get_proc_address(
+        ggml_backend_dev_backend_reg(ggml_backend_get_device(backend)),
+        "ggml_backend_set_n_threads");
+    if (found == NULL)
+        example_fail(1, "ggml's CPU backend takes no number of threads");
+    /* C has no cast from void * to a function. */
+    memcpy(&set_threads, &found, sizeof set_threads);
+    set_threads(backend, threads);
+    return backend;
+}
+
 static void make_epochs(epochs *e, int threads, int rows)
 {
-    ggml_backend_t backend = ggml_backend_cpu_init();
+    ggml_backend_t backend = make_backend(threads);
     struct ggml_opt_params params;
 
-    ggml_backend_cpu_set_n_threads(backend, threads);
     e->ctx_compute = make_model(backend, rows);
     e->dataset = make_data();
     e->batch = batch;
