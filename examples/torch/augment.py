@@ -12,10 +12,12 @@ the second epoch and resumes from its last checkpoint in another process.
 
 import argparse
 import hashlib
+import multiprocessing
 import os
 import signal
 import sys
 import tempfile
+import threading
 import warnings
 
 if __name__ == "__main__":  # help needs no torch
@@ -54,6 +56,17 @@ class Augmented(Dataset):
         return index, wave.roll(shift) * scale + noise / 10
 
 
+def end_with_training(_):
+    """Ends a worker when its training process ends, even by SIGKILL: pass this
+    as worker_init_fn. torch asks for the parent process instead. From Python
+    3.14 on that is a forkserver, which stays as long as its workers do."""
+    def wait():
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def run(workers, path=None):
     """Returns the hash of each batch, including those of earlier processes
     with the same checkpoint."""
@@ -61,7 +74,8 @@ def run(workers, path=None):
     # Torch warns where there are fewer processors than workers.
     warnings.filterwarnings("ignore", "This DataLoader will create")
     loader = DataLoader(dataset, BATCH, sampler=dataset.sampler,
-                        num_workers=workers, persistent_workers=workers > 0)
+                        num_workers=workers, persistent_workers=workers > 0,
+                        worker_init_fn=end_with_training)
     if path and os.path.exists(path):
         checkpoint = torch.load(path)
         dataset.sampler.load_state_dict(checkpoint["sampler"])
@@ -82,14 +96,14 @@ def run(workers, path=None):
 
 
 def in_a_process(workers, path):
-    """Runs it in a child process; returns the signal that ended it, or 0."""
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        run(workers, path)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WTERMSIG(status)
+    """Runs it in a child process; returns the signal that ended it, or 0. The
+    child is spawned: a forked one would take this process's forkserver, which
+    has started workers already, for its own."""
+    child = multiprocessing.get_context("spawn").Process(
+        target=run, args=(workers, path))
+    child.start()
+    child.join()
+    return -child.exitcode
 
 
 def demonstrate():

@@ -101,7 +101,8 @@ def train(folder):
     optimiser = torch.optim.SGD(model.parameters(), lr=0.01)
     dataset = Waves()
     sampler = StatefulDistributedSampler(dataset, seed=1)
-    loader = CountingDataLoader(dataset, BATCH, sampler=sampler, num_workers=1)
+    loader = CountingDataLoader(dataset, BATCH, sampler=sampler, num_workers=1,
+                                worker_init_fn=augment.end_with_training)
     path = os.path.join(folder, "checkpoint.pt")
     # How often each sample was trained on: by all processes until the
     # checkpoint, and by this process since then.
@@ -160,6 +161,7 @@ def process(rank, folder, processes, port, output):
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(processes),
                       MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    os.environ.setdefault("USE_LIBUV", "0")     # Debian's torch has none.
     train(folder)
 
 
@@ -209,8 +211,9 @@ def demonstrate(folder):
             os.kill(run.pids()[1], signal.SIGKILL)
             print("process 1 got SIGKILL")
             break
-    if not failure(run) or run.processes[1].exitcode != -signal.SIGKILL:
-        fail(folder, "the first run was not killed")
+    failed = failure(run)
+    if run.processes[1].exitcode != -signal.SIGKILL:
+        fail(folder, f"the first run was not killed: {failed}")
     # The last two: one process trains what is left, then finds nothing left.
     for processes in 3, 1, 1:
         run, output = launch(folder, processes)

@@ -3,6 +3,7 @@ two other samplers, written down as plainly as they can be said."""
 
 import functools
 import importlib.util
+import multiprocessing
 import os
 import random
 import sys
@@ -18,6 +19,13 @@ sys.dont_write_bytecode = True
 import torch    # noqa: E402
 
 torch.set_num_threads(1)
+
+# A worker that is forked need not import torch, which takes a second, and needs
+# nothing that can be pickled. From Python 3.14 on it is not the default. Tests
+# of how a worker is started name the way; a forkserver has torch already.
+multiprocessing.set_start_method("fork", force=True)
+multiprocessing.set_forkserver_preload(["torch"])
+STARTS = "fork", "forkserver", "spawn"
 
 SEED = 20240229
 

@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 import warnings
 
-from common import DataLoader, main
+from common import DataLoader, STARTS, main
 from statesampler import RepeatSampler, CountingDataLoader, _watch
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
@@ -157,9 +157,9 @@ class Loader(unittest.TestCase):
                 iter(Counting(range(9), **options))
 
     def test_copies(self):
-        """Of a sampler in a dataset, or forked or spawned: their loops are not
-        that of this process."""
-        for context in None, "fork", "spawn":
+        """Of a sampler in a dataset, or in a worker: their loops are not that
+        of this process."""
+        for context in (None, *STARTS):
             data = Inner(Distributed(range(20), 1, 0))
             served = Counting(data, 6, sampler=data.sampler,
                               num_workers=int(context is not None),
@@ -340,7 +340,7 @@ class Warnings(unittest.TestCase):
                 self.assertEqual((sampler.epoch, sampler.remaining), (0, 20))
 
     def test_in_a_worker(self):
-        for context in "fork", "spawn":
+        for context in STARTS:
             sampler = Distributed(range(15), 1, 0)
             served = iter(DataLoader(
                 Numbers(sampler), 4, num_workers=1,

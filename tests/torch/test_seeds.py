@@ -91,14 +91,16 @@ class SampleSeeds(unittest.TestCase):
         self.assertEqual(len(seeds), 50 * (40 + 25))
 
     def test_in_workers(self):
-        """Of the loop's epoch: with workers that are forked for each loop, or
-        stay, or are spawned."""
+        """Of the loop's epoch: with workers that are started for each loop, or
+        stay, in any way to start them."""
         for make in MAKERS:
             want = make()
             ways = [{}, {"num_workers": 1}, {
                     "num_workers": 2, "persistent_workers": True}, {
-                    "num_workers": 1, "persistent_workers": True,
-                    "multiprocessing_context": "spawn"}]
+                    "num_workers": 2, "multiprocessing_context": "forkserver"}]
+            ways += [{"num_workers": 1, "persistent_workers": True,
+                      "multiprocessing_context": start}
+                     for start in ("forkserver", "spawn")]
             if make is MAKERS[1]:   # Their way to the workers is the same.
                 ways.pop()          # A spawned one imports torch again.
             for options in ways:

@@ -1,0 +1,66 @@
+"""The examples that are killed, by each way to start workers: a fork, the
+default up to Python 3.13; a forkserver, the default since; and spawned ones.
+Afterwards nothing of them runs on: a worker would hold its output open, and
+who reads that to the end would wait for ever."""
+
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+from common import EXAMPLES, STARTS, main
+
+SOURCE = """
+import multiprocessing, sys, tempfile
+sys.path.insert(0, sys.argv[2])
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    multiprocessing.set_forkserver_preload(["torch"])
+"""
+
+
+def left(mark):
+    """The processes that were started with this in their environment."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                if mark.encode() in environ.read().split(b"\0"):
+                    yield pid
+        except OSError:
+            pass    # It has ended.
+
+
+class Starts(unittest.TestCase):
+    def runs(self, start, program, word):
+        """Prints this word, has ended well, and leaves nothing behind."""
+        mark = f"STARTED={os.getpid()}.{time.monotonic_ns()}"
+        name, _, value = mark.partition("=")
+        ran = subprocess.run(
+            [sys.executable, "-B", "-c", SOURCE + program, start, EXAMPLES],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200,
+            env={**os.environ, name: value}, universal_newlines=True)
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertIn(word, ran.stdout)
+        if not os.path.isdir("/proc/self"):
+            return
+        deadline = time.monotonic() + 30
+        while list(left(mark)) and time.monotonic() < deadline:
+            time.sleep(.1)
+        self.assertEqual(list(left(mark)), [])
+
+    def test_augment(self):
+        for start in STARTS[1:]:    # torch_train() asks the default.
+            self.runs(start, "    import augment\n"
+                      "    sys.exit(not augment.demonstrate())",
+                      "the same bits with 0, 1 and 4 workers")
+
+    def test_train(self):
+        self.runs("forkserver", "    import train\n"
+                  "    with tempfile.TemporaryDirectory() as folder:\n"
+                  "        train.demonstrate(folder)",
+                  "trained on exactly once, 0 never, 0 more than once")
+
+
+if __name__ == "__main__":
+    main()
