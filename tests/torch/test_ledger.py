@@ -2,6 +2,7 @@
 what it refuses."""
 
 import collections
+import inspect
 import json
 import os
 import random
@@ -192,7 +193,7 @@ class Docstring(unittest.TestCase):
     def test_it_runs(self):
         """Its two programs: threads that work, and one that saves."""
         work, save = (textwrap.dedent(each) for each in re.findall(
-            "\n\n((?:        .*\n)+)", Ledger.__doc__))
+            "\n\n((?:    .*\n)+)", inspect.cleandoc(Ledger.__doc__)))
         seen, saved = collections.Counter(), []
         failed = set()
 

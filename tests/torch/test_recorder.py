@@ -3,6 +3,7 @@ locate, of `python -m statesampler` and of build/indices, compared with lists
 of everything that every rank served."""
 
 import contextlib
+import gc
 import io
 import itertools
 import multiprocessing
@@ -705,6 +706,21 @@ class Command(Asked):
             with self.assertRaises(ValueError):
                 mix.load(damaged)
         self.assertEqual(mix.epoch, 7)
+
+    def test_it_closes_a_checkpoint(self):
+        """At once, not when garbage is collected."""
+        self.save({"sampler": Distributed(range(9), 1, 0).state_dict()})
+        opened, plain = [], io.open
+
+        def opens(*arguments):
+            opened.append(plain(*arguments))
+            return opened[-1]
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        with unittest.mock.patch("io.open", opens):     # as zipfile calls it
+            self.ask()
+        self.assertEqual([file.closed for file in opened], [True])
 
     def test_a_checkpoint_of_torch(self):
         """Several samplers, anywhere in it; batches as the loop had them,

@@ -402,7 +402,7 @@ class Errors(Steps):
                 (([], 2), {}, "groups should not be empty"),
                 ((5, 2), {}, "groups should be a list"),
                 ((torch.tensor(5), 2), {}, "groups should be a list"),
-                (([[1], [2]], 2), {}, "groups should be a list .* unhashable"),
+                (([[1], [2]], 2), {}, "groups should be a list .*unhashable"),
                 ((list(torch.tensor([[1], [2]])), 2), {}, "unhashable"),
                 ((range(9), 0), {}, "batch_size should be"),
                 ((range(9), 2, 1, 1), {}, "Invalid rank 1"),

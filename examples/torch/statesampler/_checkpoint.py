@@ -40,10 +40,9 @@ class _Reader(Unpickler):
     """Of tensors it keeps those of one row of bytes that begins as a state
     does, as bytes."""
 
-    def __init__(self, archive):
-        self._archive = archive
-        self._folder = archive.namelist()[0].split("/")[0] + "/data"
-        super().__init__(archive.open(self._folder + ".pkl"))
+    def __init__(self, archive, folder, pickled):
+        self._archive, self._folder = archive, folder
+        super().__init__(pickled)
 
     def find_class(self, module, name):
         return {"_codecs.encode": _encoded,
@@ -79,4 +78,6 @@ def _state(file, size):
 
 def read(path):
     with zipfile.ZipFile(path) as archive:
-        return _Reader(archive).load()
+        folder = archive.namelist()[0].split("/")[0] + "/data"
+        with archive.open(folder + ".pkl") as pickled:
+            return _Reader(archive, folder, pickled).load()
