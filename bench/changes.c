@@ -141,15 +141,16 @@ int main(void)
     statesampler_desc d = describe(0);
     must(statesampler_init(&all.s, &d) == 0, "init");
     race(&seed, 1, 1);
-    row_alone("sample_seed in a loop", seed.ns / CALLS, "ns", 3);
+    row_alone("sample_seed in a loop", seed.ns / (double)CALLS, "ns", 3);
     d.batch_size = 32;
     made.desc = changed.desc = d;
     race(shape, 2, 1);
-    row("reshape", shape[1].ns / CALLS, "ns", "init", shape[0].ns / CALLS, 2);
+    row("reshape", shape[1].ns / (double)CALLS, "ns", "init",
+        shape[0].ns / (double)CALLS, 2);
     blend_init(&b);
     must(statesampler_perm_init(&l.perm, d.num_samples, 1, 0, 0) == 0, "perm");
     race(mix, 2, 2);
-    row("a blended sample; D = 16", mix[0].ns / BATCH, "ns", "lone perm_at",
-        mix[1].ns / BATCH, 4);
+    row("a blended sample; D = 16", mix[0].ns / (double)BATCH, "ns",
+        "lone perm_at", mix[1].ns / (double)BATCH, 4);
     return 0;
 }

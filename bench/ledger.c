@@ -92,9 +92,10 @@ int main(void)
     }
     holes_init(&all[2]);
     race(c, 4, 3);
-    row_alone("ledger; issue; window 2^16", c[0].ns / WINDOW, "ns", 100);
-    row_alone("ledger; done in any order; window 2^16", c[1].ns / WINDOW, "ns",
+    row_alone("ledger; issue; window 2^16", c[0].ns / (double)WINDOW, "ns",
               100);
+    row_alone("ledger; done in any order; window 2^16",
+              c[1].ns / (double)WINDOW, "ns", 100);
     row_alone("ledger; issue after a load; every other done",
               c[2].ns / (WINDOW / 2), "ns", 100);
     row_plain("ledger; save; window 2^16", c[3].ns, "ns");

@@ -139,7 +139,7 @@ int main(void)
     c[SIZES] = batches_contender(&plain);
     race(c, SIZES + 1, 6);
     for (i = 0; i < SIZES; i++) {
-        row(sizes[i].figure, c[i].ns / TURNS, "ns", "next",
+        row(sizes[i].figure, c[i].ns / (double)TURNS, "ns", "next",
             batches_per_batch(&c[SIZES]), sizes[i].bar);
         free(t[i].sources);
     }

@@ -167,12 +167,13 @@ int main(void)
     row_alone("packs; empty at a budget of 8 mean lengths",
               percent(all[0].room - all[0].used, all[0].room), "%", 1.5);
     row_alone("packs; a plan; of the time to read its tokens",
-              percent(plan, c[3].ns / READS), "%", 1);
+              percent(plan, c[3].ns / (double)READS), "%", 1);
     row_plain("packs; a plan; of the same from the cache",
-              percent(plan, c[4].ns / READS), "%");
+              percent(plan, c[4].ns / (double)READS), "%");
     row_plain("packs; next of one rank; for each sample",
               c[1].ns / (PLANS * PLAN), "ns");
-    row_plain("packs; load; for each sample of a plan", c[2].ns / PLAN, "ns");
+    row_plain("packs; load; for each sample of a plan",
+              c[2].ns / (double)PLAN, "ns");
     free(lengths);
     return 0;
 }

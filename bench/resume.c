@@ -113,8 +113,8 @@ static cost cost_at(place *p, uint32_t savers, uint64_t step)
     c[0].data = p;
     c[1].data = p;
     race(c, 2, 0.03);
-    found.batch = c[0].ns / IN_A_ROW;
-    found.resume = c[1].ns / IN_A_ROW;
+    found.batch = c[0].ns / (double)IN_A_ROW;
+    found.resume = c[1].ns / (double)IN_A_ROW;
     return found;
 }
 

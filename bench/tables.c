@@ -237,7 +237,7 @@ static void race_processes(double seconds[2], process *p, table *t)
     c[0].data = p;
     c[1].data = t;
     race(c, 2, 0.5);
-    seconds[0] = c[0].ns / PROCESSES / 1e9;
+    seconds[0] = c[0].ns / (double)PROCESSES / 1e9;
     seconds[1] = c[1].ns / 1e9;
 }
 

@@ -189,7 +189,7 @@ static double bigram_bits(const corpus *c)
         for (k = 0; k < c->held_out; k++) {
             unsigned a = c->held[k][-1], b = c->held[k][0];
             double share =
-                (single[b] + 1) / (double)(c->samples + (uint64_t)BYTES);
+                (single[b] + 1) / ((double)c->samples + (double)BYTES);
             nats -= log((pair[a][b] + tau * share) / (before[a] + tau));
         }
         best = nats < best ? nats : best;
@@ -336,8 +336,8 @@ static void model_init(model *m, uint64_t seed)
 {
     memset(m, 0, sizeof *m);
     fill(&m->embed[0][0], BYTES * EMBED, 1, &seed);
-    fill(&m->w1[0][0], INPUT * HIDDEN, sqrt(3 / (double)INPUT), &seed);
-    fill(&m->w2[0][0], HIDDEN * BYTES, sqrt(3 / (double)HIDDEN), &seed);
+    fill(&m->w1[0][0], INPUT * HIDDEN, sqrt(3.0 / (double)INPUT), &seed);
+    fill(&m->w2[0][0], HIDDEN * BYTES, sqrt(3.0 / (double)HIDDEN), &seed);
 }
 
 static double held_out_bits(const model *m, const corpus *c)

@@ -152,6 +152,9 @@ source_of() { # MACRO...
     echo '#include "statesampler.h"'
 }
 
+# That clang makes no object. From version 21 on it complains of -c then.
+only_look='-fsyntax-only -Wno-unused-command-line-argument'
+
 # Compiles standard input, in a language, by a command, to an object.
 compile() { # LANGUAGE OBJECT COMMAND...
     language=$1 object=$2

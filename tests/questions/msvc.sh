@@ -15,8 +15,8 @@ msvc_headers() {
 msvc_warnings() { # TARGET
     msvc_headers
     for language in c++:-std=c++98 c++:-std=c++20 c:-std=c99; do
-        msvc_look $1 $language '-O2 -fsyntax-only' STATIC HOSTED
-        msvc_look $1 $language '-ffreestanding -O2 -fsyntax-only'
+        msvc_look $1 $language "-O2 $only_look" STATIC HOSTED
+        msvc_look $1 $language "-ffreestanding -O2 $only_look"
     done
     msvc_look $1 c:-std=c99 '-ffreestanding -O1'
 }

@@ -125,7 +125,7 @@ questions() {
             ask "no warning of what C++ has not: $compiler" \
                 compatible $compiler -std=c99
         # clang warns before it optimises.
-        case $compiler in gcc) level=-O1 ;; *) level=-fsyntax-only ;; esac
+        case $compiler in gcc) level=-O1 ;; *) level=$only_look ;; esac
         ask "no warning in examples and bench: $compiler" \
             clean_sources $compiler $level
         if [ -n "$STB_FLAGS" ]; then
