@@ -112,6 +112,18 @@ wrap_around() { # OPTION...
     ! grep 'statesampler\.h:[0-9]' said
 }
 
+# What clang's analyzer follows through the code, as small and as fast code.
+analysed() {
+    for macros in '' ONLY_SHUFFLE "$optional"; do
+        for level in -O0 -O2; do
+            source_of IMPLEMENTATION $macros >all.c
+            clang --analyze $level -std=c99 -I. $STB_FLAGS all.c 2>&1 |
+                grep -A 3 'statesampler\.h:.*warning:' && return 1
+        done
+    done
+    true
+}
+
 # With longer vectors, symbols.sh asks it. The optimiser, which warns of what it
 # sees, is the same for each C++.
 questions() {
@@ -136,6 +148,8 @@ questions() {
     if tool clang '-fsanitize=integer'; then
         ask 'clang -fsanitize=integer reports nothing of the core' wrap_around
     fi
+    ! tool clang "no warning of clang's analyzer" ||
+        ask "no warning of clang's analyzer" analysed
     for compiler in g++ clang; do
         tool $compiler "no warning: $compiler, C++" || continue
         ask "no old-style cast in C++ of a user's own: $compiler" \
