@@ -12,6 +12,10 @@ Each process runs train(), which is an ordinary training script:
 
     torchrun --nproc_per_node 4 examples/torch/train.py --folder run
 
+(Debian's torch has no libuv, which torchrun wants. There it needs
+USE_LIBUV=0, TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1, --rdzv_backend c10d,
+--rdzv_conf store_type=file, and a new FILE in --rdzv_endpoint FILE.)
+
 The size of the dataset and the batch size are multiples of 6, so that neither
 2 nor 3 processes need padding, wherever they resume.
 """

@@ -55,5 +55,7 @@ questions() {
         torch $python test_ledger test_repeat test_pack test_spread
     ask 'PyTorch: 2 processes, one killed, then 3; augmented in workers' \
         torch_train $python
+    ask 'PyTorch: killed and augmented, by each way to start workers' \
+        torch $python test_starts
     ask 'PyTorch: the figures are measured (quick)' torch_figures $python
 }

@@ -76,8 +76,8 @@ and so is one in an epoch that nobody has told the sampler.)
   stood, or after the last batch with the next epoch.
 - A dataset can hold the sampler and seed a sample's random augmentation with
   sampler.sample_seed(index), as augment.py does. The current epoch is shared
-  with forked processes, so make the sampler in the process that trains with
-  it.
+  with the workers, whether they are forked, spawned or a forkserver's, so make
+  the sampler in the process that trains with it.
 
 Another dataset. A state is refused if the dataset's length differs, or its
 fingerprint: fingerprint= or what Hugging Face's datasets have as _fingerprint.
