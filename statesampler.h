@@ -2524,10 +2524,11 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
                                                  uint32_t blocks,
                                                  uint64_t position)
 {
-    uint64_t block = position % blocks;
-    if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED &&
-        block < run->num_samples)
-        return block;
+    if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED) {
+        const uint64_t block = position % blocks;
+        if (block < run->num_samples)
+            return block;
+    }
     return position % run->num_samples;
 }
 
@@ -2879,18 +2880,18 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     uint64_t served;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
-    segment = &run->segment;
-    /* Padding positions are no samples: those numbers are still to serve. */
-    served = ssmp_min(run->now.position, run->num_samples);
     if (num_samples > STATESAMPLER_MAX_SAMPLES)
         return SSMP_EINVAL_NUM_SAMPLES;
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_SEQUENTIAL ||
         SSMP_PARTITION(run) != STATESAMPLER_PARTITION_INTERLEAVED)
         return SSMP_EINVAL_RESIZE;
+    segment = &run->segment;
     if (num_samples == 0 && SSMP_CARRY(segment))
         return SSMP_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
+    /* Padding positions are no samples: those numbers are still to serve. */
+    served = ssmp_min(run->now.position, run->num_samples);
     if (num_samples < served)
         return SSMP_ERANGE_POSITION;
     run->num_samples = num_samples;

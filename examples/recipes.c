@@ -1084,8 +1084,8 @@ static int same_step(const rank_state *states, uint32_t ranks, uint32_t *rank,
 static void run_shards(rank_state *states, int resume, const unsigned *steps)
 {
     statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                              .tail = STATESAMPLER_TAIL_UNEVEN,
-                              .world_size = SHARDS, .batch_size = BATCH};
+                              .world_size = SHARDS, .batch_size = BATCH,
+                              .tail = STATESAMPLER_TAIL_UNEVEN};
     uint64_t batch[BATCH];
     size_t count;
     statesampler s;
@@ -1110,8 +1110,8 @@ static void run_shards(rank_state *states, int resume, const unsigned *steps)
 static void end_on_five(const rank_state *state)
 {
     statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                              .tail = STATESAMPLER_TAIL_UNEVEN,
-                              .world_size = 5, .batch_size = BATCH};
+                              .world_size = 5, .batch_size = BATCH,
+                              .tail = STATESAMPLER_TAIL_UNEVEN};
     uint64_t batch[BATCH];
     size_t count;
     statesampler s;
