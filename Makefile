@@ -65,7 +65,8 @@ help:
 	@echo 'make clean       remove build/'
 	@echo 'Times are for two cores. FILES="a b" make demo trains on these files.'
 	@echo 'ONLY=pattern make test runs the matching tests, JOBS at a time; fuzz,'
-	@echo 'prove and storm take ONLY too. CC and CFLAGS work as usual.'
+	@echo 'prove and storm take ONLY too. CC and CFLAGS work as usual; the examples'
+	@echo 'also compile as C++ (CC=g++).'
 
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)

@@ -6,7 +6,8 @@
    is small: the sampler's state, and which of the two has the weights. It is
    written last, by statesampler_save_file. So a crash at any instant leaves
    the old checkpoint or the new one: what a save writes to, no checkpoint
-   names yet. Kill it and start it again: it goes on. */
+   names yet. Kill it and start it again: it goes on. (Where several processes
+   read FILE, put a barrier between their loads and the first save.) */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>

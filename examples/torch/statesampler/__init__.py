@@ -15,7 +15,9 @@ to the checkpoints:
 
 A run that loads such a checkpoint continues with the next batch, on any number
 of ranks. After the same batch all ranks have the same state, so saving rank
-0's is enough. RoundRobinBatchSampler does the same for several datasets, and
+0's is enough, once all ranks have loaded the checkpoint before. Ranks that do
+not step together have different states: each loads its own, on as many ranks
+as before. RoundRobinBatchSampler does the same for several datasets, and
 RepeatSampler for groups of copies, as in GRPO. PackedBatchSampler makes packs
 of samples within a budget of tokens, SpreadBatchSampler batches without two
 samples of one group. Ledger is for work that ends out of order.

@@ -385,7 +385,8 @@ class _Resumable(Steps):
     @locked
     def state_dict(self, batches=None):
         """The state after the last batch that the loop received. After the
-        same batch it is the same on every rank: save rank 0's.
+        same batch it is the same on every rank: save rank 0's, but not to a
+        file that other ranks have not loaded yet.
 
         With `batches`, the state after that many batches of the current epoch
         instead. They count as start_iter does: after loading a state they
