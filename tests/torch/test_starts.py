@@ -4,15 +4,17 @@ Afterwards nothing of them runs on: a worker would hold its output open, and
 who reads that to the end would wait for ever."""
 
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
 from common import EXAMPLES, STARTS, main
 
 SOURCE = """
-import multiprocessing, sys, tempfile
+import multiprocessing, sys
 sys.path.insert(0, sys.argv[2])
 if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv[1])
@@ -32,15 +34,15 @@ def left(mark):
 
 
 class Starts(unittest.TestCase):
-    def runs(self, start, program, word):
-        """Prints this word, has ended well, and leaves nothing behind."""
+    def runs(self, start, program, word, status=0):
+        """Prints this word, ends so, and leaves nothing behind."""
         mark = f"STARTED={os.getpid()}.{time.monotonic_ns()}"
         name, _, value = mark.partition("=")
         ran = subprocess.run(
             [sys.executable, "-B", "-c", SOURCE + program, start, EXAMPLES],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
             env={**os.environ, name: value}, universal_newlines=True)
-        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertEqual(ran.returncode, status, ran.stdout)
         self.assertIn(word, ran.stdout)
         if not os.path.isdir("/proc/self"):
             return
@@ -55,11 +57,12 @@ class Starts(unittest.TestCase):
                       "    sys.exit(not augment.demonstrate())",
                       "the same bits with 0, 1 and 4 workers")
 
-    def test_train(self):
-        self.runs("forkserver", "    import train\n"
-                  "    with tempfile.TemporaryDirectory() as folder:\n"
-                  "        train.demonstrate(folder)",
-                  "trained on exactly once, 0 never, 0 more than once")
+    def test_killed(self):
+        """A training process, with its workers."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.runs("forkserver", "    import augment\n"
+                      f"    augment.run(2, {folder!r} + '/checkpoint')", "",
+                      -signal.SIGKILL)
 
 
 if __name__ == "__main__":
