@@ -440,11 +440,20 @@ class Accelerate(unittest.TestCase):
                 list(loader)
                 with self.assertRaises(RuntimeError):
                     sampler.state_dict()
-        # A batch sampler is not told. A loop that counts ends.
-        turns = RoundRobin([24, 24], 3, 0, 1)
-        loader = dispatched(1, batch_sampler=turns)
-        self.assertEqual(sum(len(list(loader)) for _ in range(
-            turns.epoch, EPOCHS)), EPOCHS * 8)
+        # A batch sampler, which set_epoch does not reach; and workers, which
+        # are given indices there too.
+        for make, workers in itertools.product((
+                lambda: {"batch_sampler": RoundRobin([24, 24], 3, 0, 1)},
+                lambda: {"batch_size": 3,
+                         "sampler": Distributed(range(48), 1, 0)}), (0, 1)):
+            how = make()
+            sampler = how.get("batch_sampler") or how["sampler"]
+            loader = dispatched(1, **how, num_workers=workers)
+            self.assertEqual(sum(len(list(loader)) for _ in range(
+                sampler.epoch, EPOCHS)), EPOCHS * 8)
+            for ask in lambda: sampler.epoch, sampler.state_dict:
+                with self.assertRaisesRegex(RuntimeError, "process 0 alone"):
+                    ask()
         sampler = Distributed(range(48), 1, 0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -652,21 +661,26 @@ class RealAccelerate(Accelerate):
     def test_a_dispatcher(self):
         """Of its own making: the loop of examples/README.md ends on both
         processes, and process 1 is told that it draws nothing."""
-        (drawn, epoch), (other, said) = by_two(self.dispatched)
-        self.assertEqual(epoch, EPOCHS)
-        self.assertIn("process 0 alone", said)
-        for at in range(0, EPOCHS * 24, 24):
-            self.assertEqual(sorted(drawn[at:at + 24] + other[at:at + 24]),
-                             list(range(48)))
+        for turns, workers in itertools.product((False, True), (0, 2)):
+            (drawn, epoch), (other, said) = by_two(
+                lambda rank: self.dispatched(turns, workers))
+            self.assertEqual(epoch, EPOCHS)
+            self.assertIn("process 0 alone", said)
+            for at in range(0, EPOCHS * 24, 24):
+                self.assertEqual(sorted(drawn[at:at + 24] + other[at:at + 24]),
+                                 list(range(48)))
 
-    def dispatched(self, rank):
+    def dispatched(self, turns, workers):
         from accelerate import Accelerator, DataLoaderConfiguration
         accelerator = Accelerator(
             cpu=True, dataloader_config=DataLoaderConfiguration(
                 dispatch_batches=True))
-        sampler = Distributed(range(48), 1, 0)
+        sampler = (RoundRobin([24, 24], 3, 0, 1, stop="all") if turns else
+                   Distributed(range(48), 1, 0))
         loader = accelerator.prepare(torch.utils.data.DataLoader(
-            range(48), 3, sampler=sampler))
+            range(48), num_workers=workers, **(
+                {"batch_sampler": sampler} if turns else
+                {"batch_size": 3, "sampler": sampler})))
         given = []
         for _ in range(sampler.epoch, EPOCHS):
             for batch in loader:

@@ -23,6 +23,7 @@ class Watch(Count):
         # `ahead` when the first batch arrives.
         self.reader, caller = frameworks.find_reader(iterator, frame)
         self.epoch = frameworks.counted_epoch(caller)
+        self.elsewhere = frameworks.draws_elsewhere(caller)
         if not self.workers:
             self.ahead = frameworks.batches_ahead(self.reader, caller)
         self.processes = frameworks.count_processes(iterator._index_sampler,
@@ -70,8 +71,9 @@ class Watch(Count):
         frameworks.check_order(getattr(self.iterator(), "_in_order", True))
         frameworks.check_processes(self.processes, sampler,
                                    self.iterator()._index_sampler)
-        frameworks.check_skips(self.iterator(), sampler)
-        frameworks.check_epoch(self.epoch, sampler)
+        if not self.elsewhere:  # Else workers' samples never come.
+            frameworks.check_skips(self.iterator(), sampler)
+            frameworks.check_epoch(self.epoch, sampler)
 
     def units_per_batch(self, sampler):
         iterator = self.iterator()

@@ -189,6 +189,11 @@ def draws_elsewhere(loader):
         loader.state.process_index > 0)
 
 
+def drawn_elsewhere(frame):
+    """The same of a loader on the call stack that asks for an iterator."""
+    return any(map(draws_elsewhere, _callers(frame)))
+
+
 def counted_epoch(caller):
     """The epoch in which a loader of accelerate's is; else 0."""
     if _COUNTERS.isdisjoint(_names(caller)):

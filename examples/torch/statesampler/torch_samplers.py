@@ -94,6 +94,9 @@ class _Resumable(Steps):
         super().__setattr__(name, value)
 
     def __iter__(self):
+        # A batch sampler's set_epoch is not called.
+        if frameworks.drawn_elsewhere(sys._getframe(1)):
+            self._elsewhere = True
         return Pass.over(self)
 
     def _turn_over(self):
