@@ -19,7 +19,7 @@ import warnings
 from common import EXAMPLES, DataLoader, cases, main, raw, real
 import loader_accelerate
 from loader_accelerate import (
-    DataLoaderDispatcher, DataLoaderShard, tells, trainer)
+    DataLoaderDispatcher, DataLoaderShard, SkipBatchSampler, tells, trainer)
 from statesampler import PackedBatchSampler as Packed
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import SpreadBatchSampler as Spread
@@ -460,6 +460,25 @@ class Accelerate(unittest.TestCase):
             for epoch in range(sampler.epoch, EPOCHS):
                 list(dispatched(0, batch_size=3, sampler=sampler))
                 self.assertEqual(sampler.epoch, epoch + 1)
+
+    def test_a_dispatcher_that_skips(self):
+        """accelerate skips batches, where the Trainer counts steps of one for
+        each process."""
+        for workers, split in itertools.product((0, 1), (False, True)):
+            sampler = Distributed(range(48), 1, 0)
+            sampler.set_epoch(1)
+            batches = torch.utils.data.BatchSampler(sampler, 3, False)
+            whole = [*batches]
+            sampler.begin(1)
+            loader = DataLoaderDispatcher(DataLoader(
+                range(48), batch_sampler=SkipBatchSampler(batches, 2),
+                num_workers=workers), 2, split_batches=split)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if split:
+                    self.assertEqual(sum(loader, []), whole[2:])
+                    continue
+                self.refused(loader, "skips 2 batches, .* each step takes 2")
 
     def test_read_ahead(self):
         for wrong in 1.5, -1, "1", 2**31:

@@ -24,6 +24,7 @@ class Watch(Count):
         self.reader, caller = frameworks.find_reader(iterator, frame)
         self.epoch = frameworks.counted_epoch(caller)
         self.elsewhere = frameworks.draws_elsewhere(caller)
+        self.at_once = frameworks.batches_at_once(caller)
         if not self.workers:
             self.ahead = frameworks.batches_ahead(self.reader, caller)
         self.processes = frameworks.count_processes(iterator._index_sampler,
@@ -72,7 +73,7 @@ class Watch(Count):
         frameworks.check_processes(self.processes, sampler,
                                    self.iterator()._index_sampler)
         if not self.elsewhere:  # Else workers' samples never come.
-            frameworks.check_skips(self.iterator(), sampler)
+            frameworks.check_skips(self.iterator(), sampler, self.at_once)
             frameworks.check_epoch(self.epoch, sampler)
 
     def units_per_batch(self, sampler):

@@ -8,9 +8,15 @@ import warnings
 from torch.utils.data import dataloader as _loaders
 
 
+def batches_at_once(loader):
+    """accelerate's dispatcher takes a batch for each process at a time."""
+    if "accelerate.DataLoaderDispatcher" not in _names(loader):
+        return 1
+    return 1 if loader.split_batches else loader.state.num_processes
+
+
 def _dispatched(loader):
-    """It takes a batch for each process at a time."""
-    processes = 1 if loader.split_batches else loader.state.num_processes
+    processes = batches_at_once(loader)
     if processes > 1 and not loader._drop_last:
         warnings.warn(
             "accelerate's DataLoaderDispatcher may take the last batches of "
@@ -143,9 +149,10 @@ _HOW_TO_SKIP = (
     "args, state, control, **options): sampler.set_epoch(int(state.epoch)))")
 
 
-def check_skips(iterator, sampler):
+def check_skips(iterator, sampler, at_once):
     """Raises an error if something skips an epoch's first batches where the
-    sampler leaves some out already, or in an epoch that nobody named."""
+    sampler leaves some out already, or in an epoch that nobody named; or skips
+    single batches where the loop takes several `at_once`."""
     count, who = 0, "torchdata's StatefulDataLoader"
     if isinstance(iterator._sampler_iter, itertools.islice):
         count = getattr(iterator, "_sampler_iter_yielded", 0)
@@ -159,6 +166,11 @@ def check_skips(iterator, sampler):
             "this loop goes on in mid-epoch, as after loading a state, and "
             f"{who} skips {count} more batches: load the state or let it "
             "skip, never both")
+    if count and at_once > 1:
+        raise RuntimeError(
+            f"accelerate skips {count} batches, and with dispatch_batches=True "
+            f"each step takes {at_once}: steps that were trained would come "
+            "again. Load the sampler's state and do not skip")
     if count and not sampler._knows_epoch:
         raise RuntimeError(
             f"{who} skips the first {count} batches of an epoch, and this "
