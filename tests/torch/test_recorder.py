@@ -1341,6 +1341,19 @@ class NotStraight(Asked):
                          " step 5 rank 0 slot 1 ")
         self.refused("--steps", "3..3", "--world-size", 2, in_c=False)
         self.refused("--steps", "3..3", "--batch-size", 2, in_c=False)
+        # It has no tickets of epochs before its first.
+        self.save(Ledger(50, 64, epoch=5, epochs=2).state_dict())
+        self.ask("--steps", "3..3", "--epoch", 6, said=())
+        self.refused("--steps", "3..3", "--epoch", 4, in_c=False)
+        self.refused("--where", 3, "--epoch", 4, in_c=False)
+        # The same state may be that of another sampler, which has no tickets.
+        order = Sampler(50, 0, 1)
+        self.save({"ledger": Ledger(order, 64).state_dict(),
+                   "order": order.save()})
+        self.assertIn("name one of these",
+                      self.ask("--steps", "3..3", status=1, said=()))
+        self.ask("--steps", "3..3", "--sampler", "ledger.sampler", said=())
+        self.refused("--steps", "3..3", "--sampler", "order", in_c=False)
 
     def test_random_runs(self):
         """Runs that seek, begin, change their weights, ranks and length: no

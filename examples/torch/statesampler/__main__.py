@@ -117,17 +117,21 @@ class Recorded:
             self.unit = batch_size or 1
             if not self.groups:
                 self._count_from_base()
-        # Nothing can steer the sampler of a Ledger.
+        # Nothing can steer the sampler of a Ledger, from its state on.
         self.straight = self.ledger is not None and (
-            world_size, batch_size) == (None, None)
+            world_size, batch_size) == (None, None) and (
+            self.epoch >= self._state_epoch())
         self.next = self._next()
+
+    def _state_epoch(self):
+        return self.cursor.summary(
+            _mix(self.state) if self.mixes else self.state)[0]
 
     def _next(self):
         """The step that comes after the state. None in another epoch, or if a
         batch of a loader does not begin there."""
-        state = _mix(self.state) if self.mixes else self.state
         step, rest = divmod(self.cursor.step + self.short, self.unit)
-        if rest or self.epoch != self.cursor.summary(state)[0]:
+        if rest or self.epoch != self._state_epoch():
             return None
         return step
 
@@ -325,7 +329,8 @@ def choose(found, path):
     several times."""
     if path is not None:
         found = [each for each in found if each.path == path] or found
-    states = {(each.state, each.of_loader, each.drop_last) for each in found}
+    states = {(each.state, each.of_loader, each.drop_last, each.ledger is None)
+              for each in found}
     if len(states) == 1 and path in (None, found[0].path):
         return found[0]
     if not found[0].path:
