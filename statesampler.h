@@ -457,8 +457,8 @@ CHANGES
           bag.h are 16 bytes, no longer two words; shards.h returns codes, and
           slots_begin takes a record and its size; edits.edit is edits.made; a
           faiss_subset.h state of 0.9.0 is refused, as its tail was PAD. indices
-          and `python -m statesampler` answer for a state's next step alone,
-          unless --straight says that the run was not steered.
+          and `python -m statesampler` answer only if --straight says that the
+          run was not steered.
    0.9.0  The interface of 1.0, unless its users find fault with it. Orders and
           sampler states are those of 0.4.0.
 

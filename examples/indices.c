@@ -1,9 +1,10 @@
 /* indices.c - which samples were in a step of a run, and where is a sample?
 
-       make examples && build/indices --state FILE --steps 100..102 --all
+       make examples && build/indices --state FILE --straight --steps 100..102
 
    No log is needed: the answers follow from any state that the run saved, if
-   the run went straight between that state and these steps. */
+   you say by --straight that the run went straight between that state and these
+   steps. */
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
@@ -13,8 +14,8 @@
 static const char usage[] =
     "usage: indices --state FILE [--steps A..B] [--where INDEX] [OPTION]...\n\n"
     "FILE is the state of a sampler, a mix or a mixture: one place of a run.\n"
-    "It knows the step that comes next. Whether other steps were served as it\n"
-    "would serve them, it cannot know, and answers only with --straight.\n"
+    "It cannot know whether the run came to it and went on from it straight,\n"
+    "so every question is refused unless --straight says so.\n"
     "Indices of a mix are those of its datasets one after another.\n\n"
     "  --steps A..B    the indices in steps A to B\n"
     "  --rank R        of this rank; default 0\n"
@@ -29,7 +30,7 @@ static const char usage[] =
     "                  ranks, batches or length from FILE to these steps; or,\n"
     "                  if they come before FILE, from the start of their\n"
     "                  epoch to FILE\n\n"
-    "The exit status is 1 if a sample is not served, or if FILE cannot know.\n";
+    "The exit status is 1 if a sample is not served, or without --straight.\n";
 
 /* A mix's state has 120 bytes for each source; a mixture's has 8 more. */
 enum { SOURCES = 1 << 17, BYTES = 128 * SOURCES, BATCH = 1 << 20, PACK = 136 };
@@ -136,26 +137,6 @@ static void read_option(const char *name, const char *text)
         example_fail(2, "unknown option '%s'", name);
 }
 
-/* Ends the program, before it has printed anything, if the state cannot know
-   one of the answers. */
-static void refuse_unknown(int argc, char **argv)
-{
-    statesampler_place place;
-    uint64_t step;
-    uint32_t source;
-    int i, known = first > last ||
-                   (recorder_knows(&r, first) && recorder_knows(&r, last));
-
-    for (i = 1; i < argc; i++)
-        if (strcmp(argv[i - 1], "--where") == 0)
-            known &= recorder_locate(&r, example_number(argv[i], 0, UINT64_MAX),
-                                     &step, &place,
-                                     &source) != RECORDER_EUNKNOWN;
-    if (!known)
-        example_fail(1, "%s: %s; --straight says that it did not", path,
-                     recorder_error(RECORDER_EUNKNOWN));
-}
-
 int main(int argc, char **argv)
 {
     uint64_t step;
@@ -177,7 +158,9 @@ int main(int argc, char **argv)
     if (path == NULL || !asked)
         example_fail(2, "give --state FILE, and --steps A..B or --where INDEX");
     open_state();
-    refuse_unknown(argc, argv);
+    if (!r.straight)
+        example_fail(1, "%s: %s; --straight says that it did not", path,
+                     recorder_error(RECORDER_EUNKNOWN));
     for (i = 1; i < argc; i++)
         if (strcmp(argv[i - 1], "--where") == 0)
             good &= print_place(example_number(argv[i], 0, UINT64_MAX));

@@ -1,10 +1,10 @@
 /* recorder.h - from a saved state: the samples of any step of its run, and the
    step of any sample, past or to come.
 
-   A state is one place of a run. Its next step follows from it. Other steps do
-   only if the run was straight: it came to this place and went on from it by
-   `next` alone. A seek leaves no trace in a state, nor does what was done after
-   it was saved. So other steps are refused until `straight` is set.
+   A state is one place of a run. What was served follows from it only if the
+   run was straight: it came to this place and went on from it by `next` alone.
+   A seek leaves no trace in a state, nor does what was done after it was saved.
+   So every question is refused until `straight` is set.
 
    A state is that of a sampler, or of a mix or mixture, whose samples are then
    counted through its datasets. Used by indices.c; copy it with recall.h. */
@@ -25,7 +25,6 @@ typedef struct recorder {
                           steps that are asked for; or, if they come before it,
                           from the start of their epoch to the state */
     uint32_t num_sources;            /* 0: a sampler's state */
-    uint64_t next; /* the state's next step; NONE: of another epoch */
     statesampler sampler;
     statesampler_mix mix;
 } recorder;
@@ -33,9 +32,9 @@ typedef struct recorder {
 static inline const char *recorder_error(int code)
 {
     if (code == RECORDER_EUNKNOWN)
-        return "the state knows its own next step alone: it cannot know whether"
-               " the run made a seek or a begin, or had other weights, ranks,"
-               " batches or another length, before it or after it";
+        return "a state is one place of a run: it cannot know whether the run"
+               " made a seek or a begin, or had other weights, ranks, batches"
+               " or another length, before it or after it";
     return statesampler_error(code);
 }
 
@@ -77,10 +76,8 @@ static inline int recorder_open_sampler(recorder *r, const void *state,
         return code;
     if (r->epoch == STATESAMPLER_NONE)
         r->epoch = desc.epoch;
-    if (r->epoch == statesampler_epoch(s)) {
-        r->next = statesampler_step(s);
+    if (r->epoch == statesampler_epoch(s))
         return STATESAMPLER_OK;
-    }
     if (desc.tail == STATESAMPLER_TAIL_CARRY)
         return recorder_carry(s, &desc, r->epoch);
     statesampler_begin(s, r->epoch);
@@ -98,7 +95,6 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
     statesampler_desc desc;
     int code;
 
-    r->next = STATESAMPLER_NONE;
     r->num_sources = recall_sources(state, size);
     if (r->num_sources == 0)
         return recorder_open_sampler(r, state, size);
@@ -120,8 +116,6 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
     }
     if (r->epoch == STATESAMPLER_NONE)
         r->epoch = place.epoch;
-    if (r->epoch == place.epoch)
-        r->next = place.turn;
     return statesampler_mix_reshape(&r->mix, 0, r->world_size);
 }
 
@@ -130,12 +124,6 @@ static inline uint64_t recorder_epoch(recorder r, uint64_t step)
 {
     return r.num_sources == 0 && statesampler_seek(&r.sampler, step) == 0
                ? statesampler_epoch(&r.sampler) : r.epoch;
-}
-
-/* Whether the state says what is in a step. */
-static inline int recorder_knows(const recorder *r, uint64_t step)
-{
-    return r->straight || step == r->next;
 }
 
 /* A rank's samples in a step; `batch` has room for batch_size. *source is the
@@ -147,7 +135,7 @@ static inline int recorder_at(recorder *r, uint64_t step, uint32_t rank,
     size_t i;
     int code;
 
-    if (!recorder_knows(r, step))
+    if (!r->straight)
         return RECORDER_EUNKNOWN;
     *source = 0;
     if (r->num_sources == 0) {
@@ -176,8 +164,7 @@ static inline uint32_t recorder_source(const recorder *r, uint64_t index)
 }
 
 /* Where a sample is, in a mix in its dataset's present epoch. Errors are those
-   of locate and mix_locate; and EUNKNOWN if it is not in the state's next step,
-   which may be the run's doing. An error writes nothing. */
+   of locate and mix_locate, and EUNKNOWN. An error writes nothing. */
 static inline int recorder_locate(const recorder *r, uint64_t index,
                                   uint64_t *step, statesampler_place *place,
                                   uint32_t *source)
@@ -187,6 +174,8 @@ static inline int recorder_locate(const recorder *r, uint64_t index,
     uint64_t turn = 0;
     int code;
 
+    if (!r->straight)
+        return RECORDER_EUNKNOWN;
     if (r->num_sources == 0) {
         code = statesampler_locate(&r->sampler, index, &found);
         turn = found.step;
@@ -194,8 +183,6 @@ static inline int recorder_locate(const recorder *r, uint64_t index,
         index -= statesampler_mix_offset(&r->mix, number);
         code = statesampler_mix_locate(&r->mix, number, index, &turn, &found);
     }
-    if (!r->straight && (code != STATESAMPLER_OK || turn != r->next))
-        return RECORDER_EUNKNOWN;
     if (code == STATESAMPLER_OK) {
         *step = turn;
         *place = found;

@@ -269,7 +269,7 @@ static void go_on(uint32_t number, recorder *r, statesampler_source *sources)
     r->epoch = STATESAMPLER_NONE;
     r->world_size = number % (RANKS + 1);
     r->drop_last = run.desc[0].drop_last;
-    r->straight = number % 2; /* the next turn is known without it */
+    r->straight = 1;
     for (i = 0; i < run.num_sources; i++) {
         CHECK(statesampler_mix_describe(state, size, i, &desc, NULL) ==
               STATESAMPLER_OK);

@@ -22,7 +22,7 @@ questions() {
     ask 'recall.h: any turn of a mix is what was served, through changes' \
         try cc recall full
     in_many_ways recall.h recall
-    ask 'recorder.h: a state answers for its next step, others if straight' \
+    ask 'recorder.h: a state answers if the run is said to be straight' \
         try cc recorder full
     in_many_ways recorder.h recorder
 }

@@ -17,10 +17,10 @@ usage: python -m statesampler FILE [OPTION]...
 
 FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
 torch's with a state_dict anywhere in its dicts, lists and tuples. Without an
-option, what it holds is printed. A state is one place of a run: it knows the
-step that comes next. Whether other steps were served as it would serve them,
-it cannot know, and answers only with --straight. Indices of a mix are those of
-its datasets one after another.
+option, what it holds is printed. A state is one place of a run: it cannot know
+whether the run came to it and went on from it straight, so every question is
+refused unless --straight says so. Indices of a mix are those of its datasets
+one after another.
 
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
@@ -36,13 +36,12 @@ its datasets one after another.
                   holds
   --straight      the run had no seek, no begin and no other weights, ranks,
                   batches or length from FILE to these steps; or, if they
-                  come before FILE, from the start of their epoch to FILE;
-                  a Ledger's tickets need no such word
+                  come before FILE, from the start of their epoch to FILE
   --sampler PATH  which sampler of the checkpoint
 
 If ranks, batch_size or weights changed in an epoch, ask the state from that
 moment: about the steps before as it is, about those after with --world-size.
-The exit status is 1 if a sample is not served, or if FILE cannot know."""
+The exit status is 1 if a sample is not served, or without --straight."""
 
 
 # States from which no step follows.
@@ -54,10 +53,10 @@ _NEEDS = {b"SSP1": "the state of a PackedBatchSampler does not hold the "
 _PACK = "the state of examples/pack.h does not hold the lengths"
 
 # RECORDER_EUNKNOWN of examples/recorder.h.
-_UNKNOWN = ("the state knows its own next step alone: it cannot know whether "
-            "the run made a seek or a begin, or had other weights, ranks, "
-            "batches or another length, before it or after it; --straight says "
-            "that it did not")
+_UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
+            "made a seek or a begin, or had other weights, ranks, batches or "
+            "another length, before it or after it; --straight says that it did "
+            "not")
 
 # What two of them have: perhaps a step and ranks, and a Sampler's state.
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
@@ -117,33 +116,6 @@ class Recorded:
             self.unit = batch_size or 1
             if not self.groups:
                 self._count_from_base()
-        # Nothing can steer the sampler of a Ledger, from its state on.
-        self.straight = self.ledger is not None and (
-            world_size, batch_size) == (None, None) and (
-            self.epoch >= self._state_epoch())
-        self.next = self._next()
-
-    def _state_epoch(self):
-        return self.cursor.summary(
-            _mix(self.state) if self.mixes else self.state)[0]
-
-    def _next(self):
-        """The step that comes after the state. None in another epoch, or if a
-        batch of a loader does not begin there."""
-        step, rest = divmod(self.cursor.step + self.short, self.unit)
-        if rest or self.epoch != self._state_epoch():
-            return None
-        return step
-
-    def knows(self, step):
-        """Whether the state says what is in a step."""
-        return self.straight or step == self.next
-
-    def knows_place(self, index):
-        try:
-            return self.straight or self.locate(index).step == self.next
-        except ValueError:      # That there is none may be the run's doing.
-            return False
 
     def _count_from_base(self):
         """Batches end where the number of ranks changed, or where a run went
@@ -457,9 +429,7 @@ def answer(asked):
     rank = asked.rank or 0
     if rank >= one.world_size:
         raise ValueError(f"there are {one.world_size} ranks, from 0 on")
-    one.straight = one.straight or asked.straight
-    if not (all(map(one.knows, asked.steps or ())) and
-            all(map(one.knows_place, asked.where))):
+    if not asked.straight:
         raise ValueError(_UNKNOWN)
     for index in asked.where:
         said, there = where(one, index)
