@@ -150,7 +150,9 @@ sketch_of_slots() {
         /^save/ && FILENAME == "-" { sum[$2] = $3; next }
         /^save/ {
             if (sum[$2] != $3) { print "another " $0; bad = 1 }
-            if (FILENAME != was && $2 + 0 > last + 2) {
+            # Between them are at most the line that was left out, which may
+            # have been whole, and a save whose line had not begun.
+            if (FILENAME != was && $2 + 0 > last + 3) {
                 print FILENAME " begins with " $0 " after " last
                 bad = 1
             }
