@@ -238,7 +238,8 @@ static inline uint32_t bag_pick(const bag *b, uint32_t item)
    as if it had waited until now, and takes nothing from the rest.
 
    To play it next, keep its number, and take it when you would draw. A take
-   looks for the item, at most through all of them. */
+   looks for the item, at most through all of them, in less time than the draw
+   that begins a bag. */
 static inline const char *bag_take(bag *b, uint32_t item)
 {
     uint32_t at = bag_pick(b, item);
