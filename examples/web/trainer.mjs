@@ -432,8 +432,13 @@ async function reshape(worldSize) {
     return tell();
 }
 
+/* With the lock for that long: those who have a share of it lose it, ask again,
+   and get it when the run is gone. */
 async function forget() {
-    await stored((kept) => clear(kept, null));
+    let cleared;
+    const clears = () => cleared ??= stored((kept) => clear(kept, null));
+    await lock({ steal: true }, clears).catch(() => {});
+    await clears(); /* also where a page may not lock */
     give_back();
     waits.abort();
     run = null;

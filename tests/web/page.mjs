@@ -996,6 +996,20 @@ const tab_gone = () => served(async (at) => {
     await training_is(second, "elsewhere");
     await second.click("#forget");
     await status_has(first, "trainStatus", "No run is stored", 10);
+    /* Of two who lost it to a tab that is gone, one deletes it. */
+    await first.click("#train");
+    await at_step(first, 2);
+    await second.click("#train");
+    await training_is(second, "elsewhere");
+    const third = await open(browser, at, CALM);
+    await at_step(third, 3);
+    await third.close();
+    for (const page of [first, second])
+        await status_has(page, "trainStatus",
+                         "The tab that took the run over is closed", 10);
+    await second.click("#forget");
+    for (const page of [first, second])
+        await status_has(page, "trainStatus", "No run is stored", 10);
     await second.close();
     return first;
 });
