@@ -1084,6 +1084,10 @@ function start_training() {
         if (text === null)
             return refuse(`${short(file)} is not a text, but a picture or ` +
                           "another file of bytes");
+        /* The field has it in UTF-8, and with lines that end in one byte. */
+        const utf8 = new TextEncoder().encode(text.replace(/\r\n/g, "\n"));
+        if (!fits(utf8.length, "text"))
+            return undefined;
         $("text").value = text;
         return remark(`${short(file)} is in the field` +
             (phase === "running" ? "; the run continues with the text it " +

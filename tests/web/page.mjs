@@ -659,6 +659,15 @@ const drops = () => served(async (at) => {
                         `${name} is in the field`);
         assert.equal(await field(), letters.replaceAll("\r", ""));
     }
+    /* Its size counts as the field has it, in UTF-8. */
+    for (const [name, content, size] of [
+        ["grows.txt", Buffer.alloc(600000, "\xe7", "latin1"), "1,200,000"],
+        ["shrinks.txt", Buffer.from("\ufeff" + "ab\r\n".repeat(300),
+                                    "utf16le"), "900"]]) {
+        await drop_says(page, "#text", file(name, content), "trainStatus",
+                        `The text has ${size} bytes: it must have`);
+        assert.equal(await field(), letters.replaceAll("\r", ""));
+    }
     /* However long its name is, nothing jumps. */
     const places = await page.evaluate(PLACES);
     const long = file("long-".repeat(49) + ".txt", "Long. ".repeat(400));
