@@ -492,12 +492,13 @@ async function stays_still() {
         await enter_text(page, "seed", "43");
         assert.equal(await phase(page), "paused");
         await enter_text(page, "seed", "42");
+        /* On a busy machine it may be over when it is asked. */
         await page.click("#pause");
-        assert.equal(await phase(page), "running");
+        assert.match(await phase(page), /^(running|over)$/);
         await page.click("#kill");
         await enter_text(page, "paste", state);
         await page.click("#load");
-        assert.equal(await phase(page), "running");
+        assert.match(await phase(page), /^(running|over)$/);
         assert.deepEqual(page.errors, []);
         await page.close();
     }
