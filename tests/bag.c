@@ -278,6 +278,7 @@ static void lives(uint32_t values, uint32_t seed, unsigned turns)
         for (all = 0, i = 0; i < VALUES; i++)
             all += left[i];
         CHECK(b.count - b.drawn == all);
+        walks(&b, 0); /* where it is, after any action */
         is_killed(&b);
     }
 }
