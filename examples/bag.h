@@ -226,8 +226,11 @@ static inline uint32_t bag_pick(const bag *b, uint32_t item)
                                0x1000000 + (uint64_t)b->drawn);
         skip = statesampler_perm_at(&perm, 0);
         for (at = b->drawn; at < found; at++)
-            if (b->items[b->order[at]] == item && skip-- == 0)
-                return at;
+            if (b->items[b->order[at]] == item) {
+                if (skip == 0)
+                    return at;
+                skip--;
+            }
     }
     return found;
 }

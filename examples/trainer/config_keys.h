@@ -45,7 +45,8 @@ KEY(whole, use_stateful_distributed_sampler,
 KEY(whole, use_debugging_sampler, TRAIN "USE_DEBUGGING_SAMPLER", BOOL, RUN,
     "no shuffle; takes precedence over the stateful sampler", false)
 KEY(whole, drop_last, TRAIN "DROP_LAST", BOOL, RUN,
-    "drop the last batch if it is not full", false)
+    "drop the last batch if it is not full; without the stateful sampler "
+    "padding may fill it, and it then repeats sequences", false)
 KEY(whole, batchsize_per_replica, TRAIN "BATCHSIZE_PER_REPLICA",
     WHOLE "[1, 1048576]", RUN, "sequences per process and step", 256)
 KEY(whole, data_limit, TRAIN "DATA_LIMIT", "-1 or " COUNT, RUN,
