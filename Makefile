@@ -44,7 +44,8 @@ help:
 	@echo 'make bench       measure speed, memory and resumes: tables, plots'
 	@echo 'make firmware    train on an emulated Cortex-M0, AVR and RISC-V,'
 	@echo '                 through power cuts: three minutes'
-	@echo 'make web         build the JavaScript module and the page in build/web'
+	@echo 'make web         build the JavaScript module and the page in build/web;'
+	@echo '                 RELEASE=https://... is the address that the page names'
 	@echo '                 (web-test, web-speed, web-shots: 2 minutes each)'
 	@echo 'make torch       PyTorch samplers: train, kill, resume'
 	@echo 'make gpu         check and time the header on a GPU, with CUDA'
@@ -155,12 +156,18 @@ firmware:
 
 # The JavaScript module and the page, in build/web. One rule makes all of it, so
 # that two tests that need it at the same time do not build it twice.
+web packages release: export RELEASE := $(RELEASE)
 web: build/web/made
 	@[ ! -f build/web/index.html ] || echo 'open build/web/index.html in a' \
 	    'browser; JavaScript imports build/web/statesampler.mjs'
 build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h \
-    LICENSE
+    LICENSE build/web/release
 	@sh examples/web/build.sh
+# The address that the page was built with; another one builds it anew.
+build/web/release: always
+	@mkdir -p build/web; echo "$$RELEASE" | cmp -s - $@ || \
+	    echo "$$RELEASE" >$@
+always:
 
 web-test:
 	@ONLY='JavaScript|The page' $(MAKE) --no-print-directory test
@@ -297,7 +304,6 @@ install uninstall:
 
 # All that people install, in build/packages. RELEASE is the address of the
 # folder that the archive will be downloaded from.
-packages release: export RELEASE := $(RELEASE)
 packages:
 	@sh examples/packages/make.sh
 release:
@@ -417,4 +423,4 @@ deps-prove:
     bench-figures quality quality-rounds vectors gpu torch torch-figures \
     firmware web web-test web-speed web-shots trainer trainer-demo \
     trainer-figures trainer-mutants trainer-bench trainer-long clean deps \
-    deps-npm install uninstall packages release
+    deps-npm install uninstall packages release always

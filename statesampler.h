@@ -764,6 +764,19 @@ ALGORITHM 1
 #define STATESAMPLER_DEF_HOSTED
 #endif
 
+/* Between these, hashes and differences of unsigned numbers wrap around on
+   purpose, which clang's -fsanitize=integer would report in every program. The
+   headers of examples have them, too. */
+#ifdef __clang__
+#define STATESAMPLER_WRAP_BEGIN _Pragma("clang attribute push(\
+    __attribute__((no_sanitize(\"unsigned-integer-overflow\"))),\
+    apply_to = function)")
+#define STATESAMPLER_WRAP_END _Pragma("clang attribute pop")
+#else
+#define STATESAMPLER_WRAP_BEGIN
+#define STATESAMPLER_WRAP_END
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -1374,14 +1387,9 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     !defined(STATESAMPLER_IMPLEMENTATION_INCLUDED)
 #define STATESAMPLER_IMPLEMENTATION_INCLUDED
 
-/* Hashes and differences of unsigned numbers are meant to wrap around, which
-   clang's -fsanitize=integer would report in every program. This holds for the
-   core, which includes no header that declares a function of the program. */
-#ifdef __clang__
-#pragma clang attribute push( \
-    __attribute__((no_sanitize("unsigned-integer-overflow"))), \
-    apply_to = function)
-#endif
+/* To the end of the core, which includes no header that declares a function of
+   the program. */
+STATESAMPLER_WRAP_BEGIN
 
 #ifndef STATESAMPLER_ASSERT
 #define STATESAMPLER_ASSERT(condition) ((void)0)
@@ -4350,9 +4358,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     return sentence;
 }
 
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
+STATESAMPLER_WRAP_END
 
 /* --- hosted --------------------------------------------------------------
    A save creates a temporary file with O_EXCL, writes it and renames it over

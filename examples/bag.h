@@ -29,6 +29,8 @@
 #ifndef BAG_H
 #define BAG_H
 
+STATESAMPLER_WRAP_BEGIN
+
 enum { BAG_BYTES = 16 }; /* of a state */
 
 /* Set the first five, and call bag_begin; to go on with items in hands, set
@@ -326,4 +328,7 @@ static inline const char *bag_remove(bag *b, uint32_t item)
     bag_fill(b);
     return NULL;
 }
+
+STATESAMPLER_WRAP_END
+
 #endif

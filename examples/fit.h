@@ -9,9 +9,13 @@
 
 #include <string.h>
 
-/* The memory for so many lengths: of uint64_t, and of uint32_t. */
-#define FIT_WORDS(size) ((size_t)(size) / 64 + (size_t)(size) / 4096 + 2)
-#define FIT_NUMBERS(most, size) (4 * (size_t)(most) + (size_t)(size) + 2)
+STATESAMPLER_WRAP_BEGIN
+
+/* The memory for so many lengths: of uint64_t, and of uint32_t. Of type size_t,
+   without a cast that C++ warns of. */
+#define FIT_WORDS(size) \
+    ((size) / sizeof(char[64]) + (size) / sizeof(char[4096]) + 2)
+#define FIT_NUMBERS(most, size) (sizeof(char[4]) * (most) + (size) + 2)
 
 typedef struct fit {
     uint32_t size, bins;
@@ -146,5 +150,7 @@ static inline const uint32_t *fit_bin(const fit *f, uint32_t place,
     *count = ends[1] - ends[0];
     return f->order + ends[0];
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

@@ -14,6 +14,8 @@
 #ifndef GROUPS_H
 #define GROUPS_H
 
+STATESAMPLER_WRAP_BEGIN
+
 typedef struct groups {
     uint64_t prompts;              /* of the dataset */
     uint64_t copies, batch, reuse; /* at least 1 each */
@@ -114,5 +116,7 @@ static inline void groups_fill(const groups *g, const statesampler_perm *order,
     else
         groups_fill_copies(g, order, position, out, count, g->copies);
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

@@ -11,9 +11,11 @@
 
 #include <string.h>
 
+STATESAMPLER_WRAP_BEGIN
+
 /* A state is words, in the machine's byte order: "SSL1" and the window in one,
    the frontier, the bits as below, and the check word of statesampler.h. */
-#define LEDGER_WORDS(window) (3 + (size_t)(window) / 64)
+#define LEDGER_WORDS(window) (3 + (window) / sizeof(char[64]))
 #define LEDGER_HEAD(window) ((uint64_t)(window) << 32 | 0x314c5353u)
 
 /* Errors, beside those of statesampler.h. */
@@ -144,5 +146,7 @@ static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
             (uint64_t)(ledger_run(state + 2, window, i) > 0) << i % 64;
     return STATESAMPLER_OK;
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

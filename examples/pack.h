@@ -13,9 +13,11 @@
 
 #include "fit.h"
 
+STATESAMPLER_WRAP_BEGIN
+
 /* The memory for plans: of uint64_t, and FIT_NUMBERS of uint32_t. And a state:
    the sampler's, and words in the machine's byte order. */
-#define PACK_WORDS(plan, budget) ((size_t)(plan) + FIT_WORDS(budget))
+#define PACK_WORDS(plan, budget) ((plan) + FIT_WORDS(budget))
 #define PACK_STATE (STATESAMPLER_STATE_BYTES / 8 + 3)
 
 /* Errors, beside those of statesampler.h. */
@@ -146,5 +148,7 @@ static inline int pack_load(packer *p, const uint64_t *state, size_t words)
     }
     return code;
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

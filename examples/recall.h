@@ -18,6 +18,8 @@
 
 #include <string.h>
 
+STATESAMPLER_WRAP_BEGIN
+
 /* The mix's state in a mixture's; else the same. *size becomes its size. */
 static inline const unsigned char *recall_state(const void *state, size_t *size)
 {
@@ -152,5 +154,7 @@ static inline int recall_mix(statesampler_mix *mix,
     }
     return code;
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

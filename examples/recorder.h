@@ -13,6 +13,8 @@
 
 #include "recall.h"
 
+STATESAMPLER_WRAP_BEGIN
+
 #define RECORDER_EUNKNOWN (-1021) /* beside the errors of statesampler.h */
 
 /* Set what is asked before recorder_open, which sets the rest. */
@@ -190,5 +192,7 @@ static inline int recorder_locate(const recorder *r, uint64_t index,
     }
     return code;
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

@@ -74,32 +74,36 @@ static inline int shards_path(char path[1024], const char *folder, uint32_t k)
 
 /* --- Files -------------------------------------------------------------------
 
-   NULL: errno says why. */
+   A whole file; NULL for one without bytes. EIO: errno says why. ENOFILE: there
+   is none. */
 
 #ifdef _WIN32
 
 /* Reads a file instead of mapping it. */
-static inline void *shards_map_file(const char *path, size_t *bytes)
+static inline int shards_map_file(const char *path, void **map, size_t *bytes)
 {
     FILE *file = fopen(path, "rb");
     long size = -1;
-    void *map = NULL;
 
+    *map = NULL;
+    *bytes = 0;
     if (file == NULL)
-        return NULL;
+        return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
     if (fseek(file, 0, SEEK_END) == 0)
         size = ftell(file);
     if (size > 0 && fseek(file, 0, SEEK_SET) == 0)
-        map = malloc((size_t)size);
-    if (map != NULL && fread(map, 1, (size_t)size, file) != (size_t)size) {
-        free(map);
-        map = NULL;
+        *map = malloc((size_t)size);
+    if (*map != NULL && fread(*map, 1, (size_t)size, file) == (size_t)size) {
+        *bytes = (size_t)size;
+    } else {
+        free(*map);
+        *map = NULL;
     }
-    if (map == NULL)
-        errno = EIO;
-    *bytes = (size_t)size;
     fclose(file);
-    return map;
+    if (*map != NULL || size == 0)
+        return STATESAMPLER_OK;
+    errno = EIO;
+    return STATESAMPLER_EIO;
 }
 
 static inline void shards_unmap_file(void *map, size_t bytes)
@@ -110,30 +114,48 @@ static inline void shards_unmap_file(void *map, size_t bytes)
 
 #else
 
-static inline void *shards_map_file(const char *path, size_t *bytes)
+/* Maps a file that is open. */
+static inline int shards_map_open(int file, void **map, size_t *bytes)
 {
-    int file = open(path, O_RDONLY), why;
-    void *map = MAP_FAILED;
     struct stat info;
+    void *at;
 
-    if (file < 0)
-        return NULL;
-    if (fstat(file, &info) == 0) {
-        *bytes = (size_t)info.st_size;
-        if ((uint64_t)info.st_size == *bytes)
-            map = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, file, 0);
-        else
-            errno = EFBIG;
+    if (fstat(file, &info) != 0)
+        return STATESAMPLER_EIO;
+    if ((uint64_t)(size_t)info.st_size != (uint64_t)info.st_size) {
+        errno = EFBIG;
+        return STATESAMPLER_EIO;
     }
+    if (info.st_size == 0) /* mmap would refuse it */
+        return STATESAMPLER_OK;
+    at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED)
+        return STATESAMPLER_EIO;
+    *map = at;
+    *bytes = (size_t)info.st_size;
+    return STATESAMPLER_OK;
+}
+
+static inline int shards_map_file(const char *path, void **map, size_t *bytes)
+{
+    const int file = open(path, O_RDONLY);
+    int code, why;
+
+    *map = NULL;
+    *bytes = 0;
+    if (file < 0)
+        return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
+    code = shards_map_open(file, map, bytes);
     why = errno;
     close(file);
     errno = why;
-    return map == MAP_FAILED ? NULL : map;
+    return code;
 }
 
 static inline void shards_unmap_file(void *map, size_t bytes)
 {
-    munmap(map, bytes);
+    if (map != NULL)
+        munmap(map, bytes);
 }
 
 #endif
@@ -145,15 +167,14 @@ static inline int shards_map(shards *all, uint32_t k)
     shard *s = &all->file[k];
     int32_t header[3] = {0, 0, 0};
     char path[1024];
-    size_t bytes = 0;
+    size_t bytes;
     void *map;
     int code = shards_path(path, all->folder, k);
 
+    if (code == STATESAMPLER_OK)
+        code = shards_map_file(path, &map, &bytes);
     if (code != STATESAMPLER_OK)
         return code;
-    map = shards_map_file(path, &bytes);
-    if (map == NULL)
-        return errno == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
     if (bytes > SHARDS_HEADER)
         memcpy(header, map, sizeof header);
     if (header[0] != 20240520 || header[1] != 1 || header[2] < 1 ||

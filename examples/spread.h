@@ -20,6 +20,8 @@
 #ifndef SPREAD_H
 #define SPREAD_H
 
+STATESAMPLER_WRAP_BEGIN
+
 #define SPREAD_EROOM (-1011) /* beside the errors of statesampler.h */
 
 /* Set the first six, on which the order depends. members: of spread_list; NULL
@@ -152,5 +154,7 @@ static inline void spread_map(const spread *s, uint64_t *out, size_t count)
         }
     }
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

@@ -49,6 +49,15 @@ nothing() {
     ! grep .
 }
 
+# Succeeds if the command fails; what it said is in `said`. A `! command` alone
+# ends no question, as `set -e` leaves it out.
+fails() { # COMMAND...
+    ! "$@" >said 2>&1 || {
+        echo "not refused: $*"
+        return 1
+    }
+}
+
 at_least() { # LIMIT VALUE WHAT
     [ "$2" -ge "$1" ] || {
         echo "only $2 $3"

@@ -177,11 +177,19 @@ static bool take_scalar(const struct config_key *key, const char *text,
    of CONFIG_FILES texts of two bytes per letter take 98,496 bytes. */
 enum { TEXT_BYTES = 131072 };
 
+/* More than there are sections, also with the root `config` before each. */
+enum { CONFIG_SECTIONS = 2 * CONFIG_KEYS };
+
 /* One text: the file or an argument. */
 struct reader {
     struct trainer_config *config;
     bool argument;
     bool given[CONFIG_KEYS]; /* by this text */
+    struct {
+        char path[CONFIG_PATH];
+        int32_t line;
+    } sections[CONFIG_SECTIONS]; /* given by this text */
+    uint32_t num_sections;
     yaml_parser_t parser;
     yaml_event_t event;      /* the current one */
 };
@@ -301,6 +309,24 @@ static bool is_section(const char *path, bool list)
 
 static bool read_value(struct reader *r, const char *path);
 
+#define DUPLICATE "duplicate key, first given in line %d"
+
+/* Notes a section, with keys or without, or a list of those. */
+static bool begin_section(struct reader *r, const char *path)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->num_sections; i++)
+        if (strcmp(r->sections[i].path, path) == 0)
+            return FAIL(path, DUPLICATE, abs(r->sections[i].line));
+    if (i == CONFIG_SECTIONS)
+        return FAIL(path, UNKNOWN);
+    snprintf(r->sections[i].path, CONFIG_PATH, "%s", path);
+    r->sections[i].line = line_of(r);
+    r->num_sections++;
+    return true;
+}
+
 /* Whether a section without keys may be here: one of the table, as its keys may
    all be comments. */
 static bool check_empty(struct reader *r, const char *path, bool list)
@@ -412,12 +438,11 @@ static bool read_value(struct reader *r, const char *path)
 
     if (r->event.type == YAML_MAPPING_START_EVENT ||
         (number == CONFIG_KEYS && r->event.type == YAML_SEQUENCE_START_EVENT))
-        return read_section(r, path);
+        return begin_section(r, path) && read_section(r, path);
     if (number == CONFIG_KEYS)
-        return read_no_keys(r, path);
+        return begin_section(r, path) && read_no_keys(r, path);
     if (r->given[number])
-        return FAIL(path, "duplicate key, first given in line %d",
-                    abs(r->config->lines[number]));
+        return FAIL(path, DUPLICATE, abs(r->config->lines[number]));
     r->given[number] = true;
     r->config->lines[number] = line_of(r);
     field = (char *)r->config + key->offset;

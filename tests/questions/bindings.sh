@@ -97,7 +97,7 @@ resumes() { # LANGUAGE FENCE FILE
     head -n $((steps - left)) first | cat - second | cmp - all
     sh -c "$run" | nothing
     printf x | dd of=resume.state bs=1 seek=20 conv=notrunc 2>errors
-    ! sh -c "$run" >said 2>&1
+    fails sh -c "$run"
     grep -q "the state's bytes have changed" said || {
         echo 'a damaged state was taken'
         return 1

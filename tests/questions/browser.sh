@@ -97,18 +97,23 @@ page_size() {
     echo "note: $size bytes"
 }
 
-# Built with an address, the page names it; it must be one.
+# The page names the address that it is built with now; it must be one.
 page_address() {
     mkdir -p own/examples own/tests
     cp -r "$root/examples/web" own/examples
-    cp "$root/statesampler.h" "$root/LICENSE" own
+    cp "$root/statesampler.h" "$root/LICENSE" "$root/Makefile" own
     cp "$root/tests/vectors.json" own/tests
     cd own
-    RELEASE=https://example.org/a~b quietly sh examples/web/build.sh
-    grep -qF 'Its home is <a href="https://example.org/a~b">https://example.org' \
-        build/web/index.html
+    for address in '' https://example.org/a~b https://example.org/c ''; do
+        quietly env MAKEFLAGS= "$MAKE" -s web RELEASE="$address"
+        grep -o 'Its home is <a href="[^"]*"' build/web/index.html >home || :
+        [ "$(cat home)" = "${address:+Its home is <a href=\"$address\"}" ]
+        touch -r build/web/made built
+        quietly env MAKEFLAGS= "$MAKE" -s web RELEASE="$address"
+        [ ! build/web/made -nt built ]
+    done
     for wrong in http://example.org 'https://a"b' 'https://<b>' example.org; do
-        ! RELEASE=$wrong sh examples/web/build.sh >said 2>&1
+        fails env RELEASE="$wrong" sh examples/web/build.sh
         grep -q '^web: RELEASE must be an address' said
     done
 }

@@ -74,6 +74,25 @@ libtorch_alone() { # COMPILER STANDARD
     done
 }
 
+# clang's -fsanitize=integer reports what wraps around. Only what it says of such
+# a header counts, as the tests wrap around too.
+headers_wrap_around() {
+    clang -std=c99 -O1 -I. -c -o core.o "$root/tests/core.c"
+    for test in $(grep -lE 'include "examples/.*\.h"' tests/*.c); do
+        has_libraries c $test || continue
+        core=core.o fann=
+        ! grep -q STATESAMPLER_IMPLEMENTATION $test || core=
+        ! grep -q floatfann.h $test || fann=-lfann
+        clang -std=c99 -O1 -D_POSIX_C_SOURCE=200809L -fsanitize=integer -I. \
+            -o test $test $core $fann -lm -lpthread
+        ./test reduced >said 2>&1
+        grep -E 'examples/.*\.h:[0-9]+:[0-9]+: runtime error' said | nothing
+        echo $test >>done
+    done
+    at_least 14 "$(wc -l <done)" programs
+    echo "note: $(wc -l <done) programs"
+}
+
 questions() {
     ! tool g++ 'state_sampler.hpp alone' ||
         ! library c++ torch/data.h 'state_sampler.hpp alone' \
@@ -96,6 +115,9 @@ questions() {
         ask "each header that people copy alone: $compiler" \
             each_alone $compiler c++ "''" c++98 c++11 c++17 c++20
     done
+    ! tool clang '-fsanitize=integer' ||
+        ask 'clang -fsanitize=integer reports nothing of these headers' \
+            headers_wrap_around
     ask 'edits.h, shards.h: as the definitions say' companions cc full
     for compiler in gcc clang; do
         tool $compiler "edits.h, shards.h: $compiler" || continue

@@ -3,14 +3,6 @@
 
 . examples/packages/common.sh
 
-# Succeeds if a command fails; what it said is in `said`.
-fails() { # COMMAND...
-    ! "$@" >said 2>&1 || {
-        echo "not refused: $*"
-        return 1
-    }
-}
-
 # Links in the folder `tools`, for a PATH without compilers.
 have_only() { # NAME...
     mkdir tools

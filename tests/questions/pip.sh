@@ -203,7 +203,7 @@ refusals() { # PYTHON
     quietly $install $wheel
     printf '\1' | dd bs=1 seek=18 conv=notrunc status=none \
         of="$(echo venv/lib/*/site-packages/statesampler/libstatesampler.so)"
-    ! venv/bin/python -c 'import statesampler' >said 2>&1
+    fails venv/bin/python -c 'import statesampler'
     tail -n 1 said >complaint
     grep '^ImportError: .* does not load on this machine: install .* with' \
         complaint || {
@@ -263,7 +263,7 @@ PackedBatchSampler([3], 8).__len__()
 StatefulDistributedSampler(range(9), changed="no")
 END
     check='mypy --strict --python-executable venv/bin/python'
-    ! $check right.py wrong.py >said
+    fails $check right.py wrong.py
     sed -n 's/^\([a-z]*.py:[0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
         sed 's/wrong.py://g' | grep -qx '3 4 5 6 7 8 9 10 11 ' || {
         cat said

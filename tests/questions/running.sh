@@ -45,7 +45,7 @@ PYTHON
 }
 
 refused() { # SENTENCE VARIABLE
-    ! (cd "$root" && MAKEFLAGS= "$MAKE" -s test "$2" ONLY='[+]') >said 2>&1
+    fails env MAKEFLAGS= "$MAKE" -s -C "$root" test "$2" ONLY='[+]'
     head -n 1 said | grep -qx "$1"
 }
 

@@ -83,9 +83,15 @@ clean_sources() { # COMMAND...
     done
 }
 
-# The constants that a C++ file of the user's own reads.
+# The constants that a C++ file of the user's own reads, also of the headers
+# beside this one.
 old_style_casts() { # COMMAND...
     { source_of HOSTED
+      awk '/^#define .*[(]/ { of_it = 1 } of_it; !/\\$/ { of_it = 0 }' \
+          examples/fit.h examples/pack.h examples/ledger.h
+      echo 'extern const size_t sizes[4];'
+      echo 'const size_t sizes[4] = {LEDGER_WORDS(64), LEDGER_WORDS(128),'
+      echo 'PACK_WORDS(16, 4096), FIT_NUMBERS(16, 4096)};'
       echo 'extern const uint64_t constants[4];'
       echo 'const uint64_t constants[4] = {STATESAMPLER_MAX_SAMPLES,'
       echo 'STATESAMPLER_NONE, STATESAMPLER_OFF, STATESAMPLER_STATE_BYTES};'

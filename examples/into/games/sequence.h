@@ -6,6 +6,8 @@
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
+STATESAMPLER_WRAP_BEGIN
+
 /* Writes `count` distinct numbers of min .. max to values, in a random order.
    Each pair of seed and number has an order of its own, the same on every
    machine: save the two instead of the values. More values of the same order:
@@ -30,5 +32,7 @@ static inline const char *sequence_fill(int *values, unsigned first,
     }
     return NULL;
 }
+
+STATESAMPLER_WRAP_END
 
 #endif

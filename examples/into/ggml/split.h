@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+STATESAMPLER_WRAP_BEGIN
+
 typedef struct split {
     statesampler_perm order; /* its first `held_out` positions are held out */
     uint64_t held_out;
@@ -71,5 +73,7 @@ static inline size_t split_held_out(const split *s, uint64_t first,
     statesampler_perm_fill(&s->order, first, 1, batch, count);
     return count;
 }
+
+STATESAMPLER_WRAP_END
 
 #endif
