@@ -42,14 +42,34 @@ static uint64_t hash_file(const text_file *f)
                      f->bytes + 32 * blocks, (size_t)(f->size % 32));
 }
 
-/* SIGBUS: a page beyond the end of a mapped file was read. */
-static void file_cut(int number)
+static const text *mapped; /* by text_open */
+
+/* A signal may call no printf. */
+static void say(const char *words)
 {
-    static const char words[] =
-        "trainer: a text was truncated during the run\n";
+    if (write(2, words, strlen(words)) < 0)
+        _exit(1);
+}
+
+/* SIGBUS: a page beyond the end of a mapped file was read. */
+static void file_cut(int number, siginfo_t *about, void *context)
+{
+    const uintptr_t at = (uintptr_t)about->si_addr;
+    uint32_t i;
 
     (void)number;
-    _exit(write(2, words, sizeof words - 1) != 0); /* 1, written or not */
+    (void)context;
+    say("trainer: ");
+    for (i = 0; i < mapped->num_files; i++) {
+        const text_file *f = &mapped->files[i];
+
+        if (at - (uintptr_t)f->bytes < f->size) {
+            say(f->path);
+            say(": ");
+        }
+    }
+    say("the text was truncated during the run\n");
+    _exit(1);
 }
 
 const char *text_check(text *t)
@@ -118,10 +138,15 @@ const char *text_open(text *t, const struct trainer_config *config)
     const config_texts *test = &config->test_data_paths;
     const uint32_t count = (uint32_t)train->count;
     const char *wrong = "";
+    struct sigaction cut;
     uint32_t i;
 
-    signal(SIGBUS, file_cut);
     memset(t, 0, sizeof *t);
+    mapped = t;
+    memset(&cut, 0, sizeof cut);
+    cut.sa_sigaction = file_cut;
+    cut.sa_flags = SA_SIGINFO;
+    sigaction(SIGBUS, &cut, NULL);
     t->length = (uint64_t)config->context + 1;
     t->hash = text_hash(TEXT_HASH, &count, sizeof count);
     for (i = 0; i < count && !*wrong; i++)

@@ -467,6 +467,14 @@ function bagState(items, { seed, number, back, drawn, base, held }) {
     return new Uint8Array(state.buffer);
 }
 
+/* What can be gone through, as an array of what is made of each. */
+function listOf(name, values, of) {
+    if (typeof values?.[Symbol.iterator] !== "function")
+        throw new TypeError(`${name} must be an array or another iterable, ` +
+                            "not " + shown(values));
+    return Array.from(values, of);
+}
+
 /* Draws each item once before any comes again. The order has three parts: what
    is in hands, what came, and what is left; see examples/bag.h. */
 export class Bag extends Tagged {
@@ -477,10 +485,7 @@ export class Bag extends Tagged {
     constructor(items, options = {}) {
         super();
         const { seed } = known(options, { seed: 0 });
-        if (typeof items?.[Symbol.iterator] !== "function")
-            throw new TypeError("items must be an array or another iterable, " +
-                                "not " + shown(items));
-        this.#items = Array.from(items, (item) => half("an item", item));
+        this.#items = listOf("items", items, (item) => half("an item", item));
         this.#fits(this.#items.length);
         this.#place = { seed: half("seed", seed), number: 0, back: 0, drawn: 0,
                         base: 0, held: 0 };
@@ -963,7 +968,7 @@ export class Mix extends Tagged {
         const shape = known(options,
                             { stop: "first", ...SHAPE, bigint: false });
         const rule = word("stop", shape.stop, STOPS);
-        const list = Array.from(sources, (source) => {
+        const list = listOf("sources", sources, (source) => {
             const fields = known(source, { ...FIELDS, weight: 1 });
             return [weightOf(fields.weight), ...describe(fields, shape)];
         });

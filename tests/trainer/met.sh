@@ -405,6 +405,8 @@ changed() {
         [ $? = 1 ] || fail "$change: not an error"
         grep -Eq '^trainer: .*te*xt .*(was|has) [clt][a-z]* ' "$folder/errors" ||
             fail "$change: not named"
+        grep -Eq '/(text|log\.txt)' "$folder/errors" ||
+            fail "$change: of which file is not said"
         ! grep -v '^trainer: ' "$folder/errors" || fail 'more than sentences'
     done
     # A text that is only touched, or written with the same bytes, is the same.

@@ -164,7 +164,7 @@ fault 'a text is left out of a mix' feed.c errors \
 fault 'a text that is changed is trained on' text.c changed \
     's/hash_file(f) != f->hash/0/'
 fault 'a text that is cut ends in a stack trace' text.c changed \
-    's/signal(SIGBUS, file_cut);//'
+    's|sigaction(SIGBUS, &cut, NULL);||'
 fault 'a file overrules keys before it' main.c errors \
     's/i == 0 ?/1 ?/'
 fault 'a file with a = is a key' main.c input \

@@ -375,6 +375,8 @@ function bag_errors(bag) {
     refused(() => new Bag(new Uint8Array(2 ** 24)), /^RangeError: a bag/);
     for (const items of [52, { a: 1 }, null, undefined])
         refused(() => new Bag(items), /^TypeError: items must be an array/);
+    for (const sources of [5, { a: 1 }, null, undefined])
+        refused(() => new Mix(sources), /^TypeError: sources must be an array/);
     /* Damaged, of other items, of another size, and forged. */
     const wrong = /^RangeError: this state was not saved with these items/;
     const state = bag.save();
