@@ -44,32 +44,39 @@ static uint64_t hash_file(const text_file *f)
 
 static const text *mapped; /* by text_open */
 
-/* A signal may call no printf. */
-static void say(const char *words)
+/* Appends to a line of `used` bytes, as a signal's handler may call no printf. */
+static size_t append(char *line, size_t used, size_t room, const char *words)
 {
-    if (write(2, words, strlen(words)) < 0)
-        _exit(1);
+    size_t count = strlen(words);
+
+    count = count < room - used ? count : room - used;
+    memcpy(line + used, words, count);
+    return used + count;
 }
 
-/* SIGBUS: a page beyond the end of a mapped file was read. */
+/* SIGBUS: a page beyond the end of a mapped file was read. In one write, as
+   other processes say the same. */
 static void file_cut(int number, siginfo_t *about, void *context)
 {
+    static const char end[] = " was truncated during the run\n";
     const uintptr_t at = (uintptr_t)about->si_addr;
+    char line[4096];
+    size_t used = append(line, 0, sizeof line - sizeof end,
+                         "trainer: the text");
     uint32_t i;
 
     (void)number;
     (void)context;
-    say("trainer: ");
     for (i = 0; i < mapped->num_files; i++) {
         const text_file *f = &mapped->files[i];
 
         if (at - (uintptr_t)f->bytes < f->size) {
-            say(f->path);
-            say(": ");
+            used = append(line, used, sizeof line - sizeof end, " ");
+            used = append(line, used, sizeof line - sizeof end, f->path);
         }
     }
-    say("the text was truncated during the run\n");
-    _exit(1);
+    used = append(line, used, sizeof line, end);
+    _exit(write(2, line, used) != 0); /* 1, written or not */
 }
 
 const char *text_check(text *t)
