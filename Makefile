@@ -335,7 +335,8 @@ STANDARD = $(if $(findstring ++,$(CC)),,-std=c99)
 LANGUAGE = $(if $(findstring ++,$(CC)),-x c++)
 
 # Renamed into place, as another test may run or build it at the same time.
-build/%: examples/%.c statesampler.h $(wildcard examples/*.h)
+build/%: examples/%.c statesampler.h \
+    $(wildcard examples/*.h examples/extras/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ \
 	    $(LANGUAGE) $< -lm -pthread && mv $@.$$$$ $@
@@ -380,7 +381,7 @@ build/test/%/core.o: tests/core.c statesampler.h tests/ways.sh
 	@sh tests/ways.sh $* $< $@
 .SECONDEXPANSION:
 build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o \
-    $(wildcard tests/*.h examples/*.h)
+    $(wildcard tests/*.h examples/extras/*.h)
 	@mkdir -p $(@D)
 	@sh tests/ways.sh $(*D) $< $@
 

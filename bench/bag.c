@@ -1,5 +1,5 @@
 /* bag.c - the time of an item of a shuffled bag, and how even the orders are:
-   perm_fill, lone calls, examples/bag.h and what games use.
+   perm_fill, lone calls, examples/extras/bag.h and what games use.
 
    The other ways, written from their descriptions:
    - Fisher-Yates: a table, of bench.c.
@@ -8,7 +8,7 @@
    - Kensler's hash: the function permute of Correlated Multi-Jittered Sampling
      (Pixar Technical Memo 13-01, 2013). */
 #include "bench.h"
-#include "examples/bag.h"
+#include "examples/extras/bag.h"
 
 #include <stdio.h>
 #include <stdlib.h>

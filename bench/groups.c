@@ -1,6 +1,6 @@
 /* groups.c - the cost of groups of copies: a rank's part of a step. */
 #include "bench.h"
-#include "examples/groups.h"
+#include "examples/extras/groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>

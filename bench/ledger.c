@@ -1,7 +1,7 @@
 /* ledger.c - the cost of a ledger's ticket: a whole window is issued and taken
    back in a random order. */
 #include "bench.h"
-#include "examples/ledger.h"
+#include "examples/extras/ledger.h"
 
 enum { WINDOW = 65536 };
 

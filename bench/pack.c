@@ -2,7 +2,7 @@
    samples, and a budget of eight mean lengths. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
-#include "examples/pack.h"
+#include "examples/extras/pack.h"
 
 #include <fcntl.h>
 #include <stdio.h>

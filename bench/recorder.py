@@ -24,8 +24,8 @@ def compiled(output, source, *flags):
     subprocess.run(
         [*shlex.split(os.environ.get("CC") or "cc"), "-std=c99",
          "-O0" if QUICK else "-O2", "-I", ROOT, "-I",
-         os.path.join(ROOT, "examples"), *flags, "-o", output, source],
-        check=True)
+         os.path.join(ROOT, "examples", "extras"), *flags,
+         "-o", output, source], check=True)
 
 
 def least(*command):

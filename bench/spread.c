@@ -1,7 +1,7 @@
 /* spread.c - the cost of batches without two of a group: of data that is sorted
    by group, of data that is listed, and of the list. */
 #include "bench.h"
-#include "examples/spread.h"
+#include "examples/extras/spread.h"
 
 #include <stdlib.h>
 #include <string.h>

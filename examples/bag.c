@@ -10,7 +10,7 @@
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
-#include "bag.h"
+#include "extras/bag.h"
 
 #define ROOM 64u
 #define STEPS 400u

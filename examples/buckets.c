@@ -9,7 +9,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
-#include "buckets.h"
+#include "extras/buckets.h"
 
 #define IDS 204800u
 #define BUCKETS 32u

@@ -9,7 +9,7 @@
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
-#include "edits.h"
+#include "extras/edits.h"
 
 #define IDS 1150u /* at the end */
 

@@ -9,7 +9,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
-#include "groups.h"
+#include "extras/groups.h"
 
 #define EPOCHS 2u
 #define SEED 42u

@@ -9,7 +9,7 @@
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
-#include "recorder.h"
+#include "extras/recorder.h"
 
 static const char usage[] =
     "usage: indices --state FILE [--steps A..B] [--where INDEX] [OPTION]...\n\n"

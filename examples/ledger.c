@@ -8,7 +8,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
-#include "ledger.h"
+#include "extras/ledger.h"
 
 #define SAMPLES 20000u
 #define EPOCHS 10u

@@ -9,7 +9,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
-#include "pack.h"
+#include "extras/pack.h"
 
 #define SAMPLES 5003u
 #define EPOCHS 2u

@@ -7,7 +7,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
-#include "pack.h"
+#include "extras/pack.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
-#include "shards.h"
+#include "extras/shards.h"
 #ifdef _WIN32
 #include <direct.h>
 #define mkdir(path, mode) _mkdir(path)

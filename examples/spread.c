@@ -9,7 +9,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
-#include "spread.h"
+#include "extras/spread.h"
 
 enum { MOST = 1 << 20, STEM = 5, BATCH = 32, STEP = 4 * BATCH };
 

@@ -1,10 +1,10 @@
-/* bag.c - does examples/bag.h do what a bag must? All functions in any order,
+/* bag.c - does examples/extras/bag.h do what a bag must? All functions in any order,
    against lists of what came and of what is in hands and a count of what is
    left; after each of them all but the items and the state is lost. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
-#include "examples/bag.h"
+#include "examples/extras/bag.h"
 #include "check.h"
 
 enum { ROOM = 40, VALUES = 60 };

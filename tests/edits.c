@@ -1,9 +1,9 @@
-/* edits.c - examples/edits.h: through random edits, ranks, batch sizes and
+/* edits.c - examples/extras/edits.h: through random edits, ranks, batch sizes and
    tails, every id that is there is served once in an epoch, no id after it was
    removed, and positions and ids map to each other. */
 #include "statesampler.h"
 #include "check.h"
-#include "examples/edits.h"
+#include "examples/extras/edits.h"
 
 #define MOST 400u /* ids of a program */
 

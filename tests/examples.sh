@@ -1046,7 +1046,8 @@ pack() {
 # than packs in order, the larger ones less, and best fit over all the least.
 packing() {
     awk -v RS= '{ print length }' "$root"/README.md "$root"/statesampler.h \
-        "$root"/tests/*.[ch] "$root"/examples/*.[ch] >lengths
+        "$root"/tests/*.[ch] "$root"/examples/*.[ch] \
+        "$root"/examples/extras/*.h >lengths
     status 0 packing lengths
     sed 's/of the file/file/; s/ %//g' out | awk '
         $1 ~ /^(uniform|exponential|lognormal|file)$/ {

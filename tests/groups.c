@@ -1,4 +1,4 @@
-/* groups.c - does examples/groups.h serve what TRL's nested loops do, whatever
+/* groups.c - does examples/extras/groups.h serve what TRL's nested loops do, whatever
    part of them is asked for? */
 #include "statesampler.h"
 #include "check.h"
@@ -12,7 +12,7 @@ static void look_up(const statesampler_perm *order, uint64_t first,
 }
 
 #define statesampler_perm_fill look_up
-#include "examples/groups.h"
+#include "examples/extras/groups.h"
 
 #define MOST 9600u
 

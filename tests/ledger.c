@@ -1,7 +1,7 @@
-/* ledger.c - does examples/ledger.h issue and take back what a plain list of
+/* ledger.c - does examples/extras/ledger.h issue and take back what a plain list of
    tickets does, through any loads, and refuse all else? */
 #include "statesampler.h"
-#include "examples/ledger.h"
+#include "examples/extras/ledger.h"
 
 #include "check.h"
 

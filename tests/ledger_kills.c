@@ -12,7 +12,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
-#include "examples/ledger.h"
+#include "examples/extras/ledger.h"
 
 #include "check.h"
 

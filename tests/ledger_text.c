@@ -1,11 +1,11 @@
-/* ledger_text.c - examples/ledger.h by lines of text, for the tests of those
+/* ledger_text.c - examples/extras/ledger.h by lines of text, for the tests of those
    who have its states in other languages. Each line gets an answer:
 
        begin WINDOW END   issue   done TICKET   save   load BYTES
 
    A ticket or "none"; bytes in hexadecimal; OK or the name of an error. */
 #include "statesampler.h"
-#include "examples/ledger.h"
+#include "examples/extras/ledger.h"
 
 #include <inttypes.h>
 #include <stdio.h>

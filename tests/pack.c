@@ -1,8 +1,8 @@
-/* pack.c - do examples/fit.h and examples/pack.h make the packs that first fit
+/* pack.c - do examples/extras/fit.h and examples/extras/pack.h make the packs that first fit
    decreasing makes, each sample once an epoch, through any loads on any number
    of ranks, and refuse all else? */
 #include "statesampler.h"
-#include "examples/pack.h"
+#include "examples/extras/pack.h"
 
 #include "check.h"
 

@@ -1,8 +1,8 @@
-/* recall.c - does examples/recall.h answer for every turn of every rank what
+/* recall.c - does examples/extras/recall.h answer for every turn of every rank what
    was served, whatever state it has, and nothing else? And recorder.h, for the
    ranks that go on from it? */
 #include "statesampler.h"
-#include "examples/recorder.h"
+#include "examples/extras/recorder.h"
 
 #include "check.h"
 

@@ -1,8 +1,8 @@
-/* recorder.c - does examples/recorder.h answer for nothing but a state's next
+/* recorder.c - does examples/extras/recorder.h answer for nothing but a state's next
    step, whatever the run did before the state and after it? And if the run is
    said to have been straight, and was, is each answer what was served? */
 #include "statesampler.h"
-#include "examples/recorder.h"
+#include "examples/extras/recorder.h"
 
 #include "check.h"
 

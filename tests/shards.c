@@ -1,10 +1,10 @@
-/* shards.c - examples/shards.h: each sequence of shards of any size once in an
+/* shards.c - examples/extras/shards.h: each sequence of shards of any size once in an
    epoch, with at most `window` shards open, for several ranks in one process.
    What is wrong with a file is an error, and nothing ends the program. The
    shards are in the present folder. */
 #include "statesampler.h"
 #include "check.h"
-#include "examples/shards.h"
+#include "examples/extras/shards.h"
 
 #define MOST_TOKENS 300u
 

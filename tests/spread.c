@@ -1,7 +1,7 @@
-/* spread.c - does examples/spread.h keep a group's samples apart, each exactly
+/* spread.c - does examples/extras/spread.h keep a group's samples apart, each exactly
    once an epoch, through kills and changes of ranks, and is it a shuffle? */
 #include "statesampler.h"
-#include "examples/spread.h"
+#include "examples/extras/spread.h"
 
 #include "check.h"
 

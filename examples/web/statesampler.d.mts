@@ -130,7 +130,7 @@ export const Perm: {
         Perm<T>;
 };
 
-/** A shuffle bag, as examples/bag.h has it: loot, a deck, a playlist. Items are
+/** A shuffle bag, as examples/extras/bag.h has it: loot, a deck, a playlist. Items are
     whole numbers of yours below 2^32, and one may be there several times. */
 export class Bag {
     constructor(items: Iterable<Whole>, options?: { seed?: Whole });
@@ -175,7 +175,7 @@ export class LedgerError extends Error {
 }
 
 /** Tickets 0, 1, 2, ... that are issued in order and taken back in any order,
-    each done exactly once through kills, as examples/ledger.h has it. */
+    each done exactly once through kills, as examples/extras/ledger.h has it. */
 export class Ledger {
     /** window: how many tickets may be issued from the oldest one on that is
         not done: 64, 128, ... below 2^32. end: the number of tickets; without

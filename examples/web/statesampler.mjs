@@ -452,7 +452,7 @@ export class Perm extends Tagged {
 
 /* --- bag ------------------------------------------------------------------ */
 
-/* The 16 bytes of examples/bag.h, which explains them. */
+/* The 16 bytes of examples/extras/bag.h, which explains them. */
 function bagState(items, { seed, number, back, drawn, base, held }) {
     const two = [BigInt(seed) | BigInt(number) << 32n | BigInt(back) << 56n,
                  BigInt(drawn) | BigInt(base) << 24n];
@@ -476,7 +476,7 @@ function listOf(name, values, of) {
 }
 
 /* Draws each item once before any comes again. The order has three parts: what
-   is in hands, what came, and what is left; see examples/bag.h. */
+   is in hands, what came, and what is left; see examples/extras/bag.h. */
 export class Bag extends Tagged {
     #items;
     #order;
@@ -724,7 +724,7 @@ function ledgerState(state) {
 }
 
 /* Tickets that are issued in order and taken back in any order, each done
-   exactly once through kills: examples/ledger.h, with the same states. */
+   exactly once through kills: examples/extras/ledger.h, with the same states. */
 export class Ledger extends Tagged {
     #frontier = 0;
     #next = 0;         /* tickets before it are issued or done */

@@ -1,4 +1,4 @@
-# bag.sh - examples/bag.h, which games copy: in C and C++, with what looks for
+# bag.sh - examples/extras/bag.h, which games copy: in C and C++, with what looks for
 # undefined behaviour.
 
 bag_test() { # COMMAND...

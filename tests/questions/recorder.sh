@@ -1,5 +1,5 @@
 # recorder.sh - which samples were in a step, and where is a sample: from a
-# state, by examples/recorder.h, and from that of a mix, by examples/recall.h.
+# state, by examples/extras/recorder.h, and from that of a mix, by examples/extras/recall.h.
 
 in_many_ways() { # HEADER TEST
     for compiler in gcc clang; do

@@ -78,7 +78,7 @@ clean_sources() { # COMMAND...
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         functions=-DSTATESAMPLER_IMPLEMENTATION_INCLUDED
         ! grep -q '^#define STATESAMPLER_STATIC' "$source" || functions=
-        "$@" -std=c99 $STRICT -Wmissing-prototypes -I. -Iexamples $STB_FLAGS \
+        "$@" -std=c99 $STRICT -Wmissing-prototypes -I. -Iexamples/extras $STB_FLAGS \
             $functions -c -o warn.o "$source"
     done
 }
@@ -88,7 +88,7 @@ clean_sources() { # COMMAND...
 old_style_casts() { # COMMAND...
     { source_of HOSTED
       awk '/^#define .*[(]/ { of_it = 1 } of_it; !/\\$/ { of_it = 0 }' \
-          examples/fit.h examples/pack.h examples/ledger.h
+          examples/extras/fit.h examples/extras/pack.h examples/extras/ledger.h
       echo 'extern const size_t sizes[4];'
       echo 'const size_t sizes[4] = {LEDGER_WORDS(64), LEDGER_WORDS(128),'
       echo 'PACK_WORDS(16, 4096), FIT_NUMBERS(16, 4096)};'

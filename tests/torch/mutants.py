@@ -1420,8 +1420,8 @@ def broken(name, old, new):
     shutil.copytree(os.path.join(EXAMPLES, "statesampler"), package)
     for file in "torch_order.py", RECIPES:
         shutil.copy(os.path.join(EXAMPLES, file), os.path.join(folder, file))
-    for file in ("statesampler.h", "examples/pack.h", "examples/fit.h",
-                 "examples/spread.h"):
+    for file in ("statesampler.h", "examples/extras/pack.h", "examples/extras/fit.h",
+                 "examples/extras/spread.h"):
         shutil.copy(os.path.join(ROOT, file), folder)
     path = os.path.join(package, name)
     if not os.path.exists(path):

@@ -150,8 +150,8 @@ class Library(unittest.TestCase):
         self.package = os.path.join(self.folder, "statesampler")
         shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package)
         self.source = os.path.join(self.package, "library.c")
-        for file in ("statesampler.h", "examples/pack.h", "examples/fit.h",
-                     "examples/spread.h"):
+        for file in ("statesampler.h", "examples/extras/pack.h", "examples/extras/fit.h",
+                     "examples/extras/spread.h"):
             shutil.copy(os.path.join(ROOT, file), self.folder)
         self.build = os.path.join(self.folder, "build")
         self.cache = os.path.join(top, "cache")

@@ -1128,8 +1128,8 @@ class Command(Asked):
             f"spread: {place} 3, fingerprint 'S'; the state of a "
             f"SpreadBatchSampler does not hold the groups{has}"])
         self.write(Sampler(9, 0, 1).save() + bytes(24))
-        self.assertIn("of examples/pack.h does not", self.ask()[0])
-        self.assertIn("of examples/pack.h does not",
+        self.assertIn("of examples/extras/pack.h does not", self.ask()[0])
+        self.assertIn("of examples/extras/pack.h does not",
                       self.ask("--where", 1, status=1))
 
     def test_ledgers(self):

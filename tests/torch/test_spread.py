@@ -1,5 +1,5 @@
 """SpreadBatchSampler: each sample once and no group twice in a step, on any
-ranks; the order of examples/spread.h; processes that are killed; beside
+ranks; the order of examples/extras/spread.h; processes that are killed; beside
 sentence-transformers' NO_DUPLICATES; and what it refuses."""
 
 import collections

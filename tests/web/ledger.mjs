@@ -1,4 +1,4 @@
-/* ledger.mjs - does a ledger in JavaScript do what examples/ledger.h does?
+/* ledger.mjs - does a ledger in JavaScript do what examples/extras/ledger.h does?
 
        node ledger.mjs MODULE PROGRAM
 

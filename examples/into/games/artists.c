@@ -11,8 +11,8 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "../../example.h"
-#include "../../bag.h"
-#include "../../spread.h"
+#include "../../extras/bag.h"
+#include "../../extras/spread.h"
 
 enum { MOST = 1000, ARTISTS = 64, PASSES = 1000 };
 

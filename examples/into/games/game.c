@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <time.h>
 #include "../../example.h"
-#include "../../bag.h"
+#include "../../extras/bag.h"
 #include "sequence.h"
 
 #define TURNS 600u

@@ -50,9 +50,9 @@ _NEEDS = {b"SSP1": "the state of a PackedBatchSampler does not hold the "
           b"SSS1": "the state of a SpreadBatchSampler does not hold the "
                    "groups: ask at() and locate() of the sampler",
           b"SSL1": "a ledger has tickets: ask the state of its sampler"}
-_PACK = "the state of examples/pack.h does not hold the lengths"
+_PACK = "the state of examples/extras/pack.h does not hold the lengths"
 
-# RECORDER_EUNKNOWN of examples/recorder.h.
+# RECORDER_EUNKNOWN of examples/extras/recorder.h.
 _UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
             "made a seek or a begin, or had other weights, ranks, batches or "
             "another length, before it or after it; --straight says that it did "

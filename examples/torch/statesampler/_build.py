@@ -87,7 +87,7 @@ def find(load):
     It is kept in the folder `build` beside the header, or in the user's cache
     if that folder cannot be written."""
     header = _source("statesampler.h", ".", "..", "../../..")
-    parts = [_source(name, ".", "..", "../..") for name in (
+    parts = [_source(name, ".", "..", "../../extras") for name in (
         "pack.h", "fit.h", "spread.h")]
     source = _source("library.c", ".")
     include = os.path.dirname(header)

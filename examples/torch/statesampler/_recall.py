@@ -53,7 +53,7 @@ def reshape_mix(mix, world_size):
 
 
 def recall_mix(state, epoch, drop_last):
-    """examples/recall.h in Python: a mix at a state of the library's, which
+    """examples/extras/recall.h in Python: a mix at a state of the library's, which
     answers for the whole epoch where it can; in another epoch, at its
     beginning."""
     descs, weights, place = described_mix(state)

@@ -1,4 +1,4 @@
-"""Work that ends out of order, each sample exactly once: examples/ledger.h in
+"""Work that ends out of order, each sample exactly once: examples/extras/ledger.h in
 Python, with the same states."""
 
 import copy

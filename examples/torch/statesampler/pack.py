@@ -1,4 +1,4 @@
-"""Packs of samples within a budget of tokens: those of examples/pack.h. The
+"""Packs of samples within a budget of tokens: those of examples/extras/pack.h. The
 manual is in __init__.py."""
 
 import array

@@ -1,4 +1,4 @@
-"""No two of one group in a batch: examples/spread.h. The manual is in
+"""No two of one group in a batch: examples/extras/spread.h. The manual is in
 __init__.py."""
 
 import array
