@@ -139,13 +139,13 @@ gpu:
 
 # Kills and resumes a training: in plain PyTorch, then in each framework.
 torch:
-	@! python=$$(sh tests/torch/python.sh) || { \
-	    $$python examples/torch/train.py && \
-	    CHAINS=3 $$python tests/torch/test_kills.py; }
+	@! python=$$(sh examples/python/tests/python.sh) || { \
+	    $$python examples/python/train.py && \
+	    CHAINS=3 $$python examples/python/tests/test_kills.py; }
 
 torch-figures:
-	@! python=$$(sh tests/torch/python.sh) || \
-	    $$python examples/torch/figures.py
+	@! python=$$(sh examples/python/tests/python.sh) || \
+	    $$python examples/python/figures.py
 
 # CUTS is the number of power cuts, BOARDS some of microbit, virt and avr.
 CUTS ?= 20
@@ -285,7 +285,7 @@ storm: build/train_text web
 	    $(MAKE) --no-print-directory -s build/trainer/trainer; fi
 	@command -v python3 >/dev/null || { \
 	    echo 'skip storm: python3 is not installed'; exit 0; }; \
-	    TORCH_PYTHON=$$(sh tests/torch/python.sh) \
+	    TORCH_PYTHON=$$(sh examples/python/tests/python.sh) \
 	    python3 tests/fuzz/storm.py $(RUNS) $(SEED)
 
 clean:

@@ -1470,7 +1470,7 @@ STATESAMPLER_WRAP_BEGIN
    The layers, from below: errors, perm, bulk, order, sampler, state, mix,
    audit, hosted, mixture. A private name begins with what it is about.
 
-   Where a new thing goes, besides the manual and examples/torch, which has
+   Where a new thing goes, besides the manual and examples/python, which has
    constants of its own:
    a tail rule   STATESAMPLER_TAIL_..., ssmp_run_check_desc, ssmp_tail_round,
                  ssmp_segment_close, ssmp_run_repeated; tests/reference.py

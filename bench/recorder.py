@@ -10,7 +10,7 @@ import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-PACKAGE = os.path.join(ROOT, "examples", "torch", "statesampler")
+PACKAGE = os.path.join(ROOT, "examples", "python", "statesampler")
 QUICK = "BENCH_QUICK" in os.environ
 RUNS = 1 if QUICK else 41
 BAR = .05   # seconds

@@ -405,7 +405,7 @@ def answers_about(way, faults, said, equivalent):
 
 def ask_torch(python, everything):
     """The samplers for PyTorch have faults and a program of their own."""
-    result = subprocess.run([python, "tests/torch/mutants.py"], text=True,
+    result = subprocess.run([python, "examples/python/tests/mutants.py"], text=True,
                             env={**os.environ, "SEED": SEED,
                                  "SHARE": "1" if everything else "5"},
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -557,7 +557,7 @@ def start_torch(pool, everything, answers):
     """The question about the samplers for PyTorch, if they are here."""
     if not re.search(ONLY, TORCH):
         return []
-    python = subprocess.run(["sh", "tests/torch/python.sh"], text=True,
+    python = subprocess.run(["sh", "examples/python/tests/python.sh"], text=True,
                             stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL).stdout.strip()
     if python:

@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
-                                os.pardir, os.pardir, "examples", "torch"))
+                                os.pardir, os.pardir, "examples", "python"))
 from statesampler import StatefulDistributedSampler     # noqa: E402
 
 SAMPLES, GLOBAL_BATCH, EPOCHS, EVERY = 960, 24, 3, 4

@@ -62,10 +62,10 @@ each_once() { # PROGRAM
 
 # The wheel that is made from the sdist is that of the repository.
 contents() { # PYTHON
-    ls -AR examples/torch >before
+    ls -AR examples/python >before
     PYTHON=$1 quietly sh examples/packages/python.sh packages
-    quietly "$1" -m pip wheel --no-build-isolation -w wheel ./examples/torch
-    ls -AR examples/torch | diff before -
+    quietly "$1" -m pip wheel --no-build-isolation -w wheel ./examples/python
+    ls -AR examples/python | diff before -
     version=$(. ./examples/packages/common.sh && read_version <statesampler.h)
     wheel=$(cd wheel && echo statesampler-$version-py3-none-*_*.whl)
     ls packages/statesampler-$version.tar.gz packages/$wheel wheel/$wheel
@@ -91,7 +91,7 @@ without_torch() { # PYTHON
     environment "$1" --clear
     if "$1" -c 'import sys; exit(sys.version_info >= (3, 12))'; then
         refused 'A wheel cannot be made here: pip install wheel' \
-            venv/bin/pip install --no-build-isolation ./examples/torch
+            venv/bin/pip install --no-build-isolation ./examples/python
     else
         echo 'skip pip: setuptools without wheel: a python3 before 3.12' \
             'is not here'
@@ -138,7 +138,7 @@ END
 
 # The commands that install the package, as a text has them.
 told() { # TEXT
-    tr -s '\n ' ' ' <"$1" | grep -o '`[^`]*pip install \./examples/torch`' |
+    tr -s '\n ' ' ' <"$1" | grep -o '`[^`]*pip install \./examples/python`' |
         tr -d '`'
 }
 
@@ -187,10 +187,10 @@ refusals() { # PYTHON
     environment "$1"
     install='venv/bin/python -m pip install --no-build-isolation'
     refused 'The library was not compiled, as .*nocc.*: install gcc or clang' \
-        env CC=nocc $install ./examples/torch
+        env CC=nocc $install ./examples/python
     refused 'statesampler has no editable install: put .* on PYTHONPATH' \
-        $install -e ./examples/torch
-    cp -R examples/torch half
+        $install -e ./examples/python
+    cp -R examples/python half
     refused 'is not in .*half: install from a whole checkout' $install ./half
     PYTHON=$1 quietly sh examples/packages/python.sh packages
     wheel=$(echo packages/*.whl)
@@ -217,7 +217,7 @@ refusals() { # PYTHON
 types() { # PYTHON
     environment "$1" --without-pip
     site=$(echo venv/lib/*/site-packages)
-    quietly "$1" -m pip install --no-build-isolation -t $site ./examples/torch
+    quietly "$1" -m pip install --no-build-isolation -t $site ./examples/python
     cat >right.py <<'END'
 from statesampler import (Audit, CountingDataLoader, Ledger, Mix,
                           PackedBatchSampler, RepeatSampler,
@@ -291,7 +291,7 @@ END
 windows() {
     for compiler in cc x86_64-w64-mingw32-gcc; do
         $compiler -std=c99 -shared -fPIC -I. -Iexamples -o $compiler.so \
-            examples/torch/statesampler/library.c
+            examples/python/statesampler/library.c
     done
     nm -D --defined-only cc.so | sed -n 's/.* statesampler_/statesampler_/p' |
         sort >here
@@ -304,7 +304,7 @@ windows() {
 questions_typed() { # PYTHON
     ask 'pip: what README.md and examples/README.md say, word for word' \
         as_told $1
-    if PYTHON=$1 sh tests/torch/python.sh torch numpy >/dev/null 2>&1; then
+    if PYTHON=$1 sh examples/python/tests/python.sh torch numpy >/dev/null 2>&1; then
         ask 'pip: beside torch: two ranks, then one; imported in 30 ms more' \
             with_torch $1
     else
@@ -313,7 +313,7 @@ questions_typed() { # PYTHON
 }
 
 questions() {
-    python=$(sh tests/torch/python.sh build setuptools wheel pip ensurepip \
+    python=$(sh examples/python/tests/python.sh build setuptools wheel pip ensurepip \
         2>/dev/null) || {
         skip 'the Python package' 'a python3 with build, pip, venv and wheel'
         return

@@ -1,12 +1,12 @@
-# torch.sh - the samplers for PyTorch, examples/torch, and frameworks on it.
+# torch.sh - the samplers for PyTorch, examples/python, and frameworks on it.
 
-# Programs of tests/torch, by a Python that has torch: several in one process,
+# Programs of examples/python/tests, by a Python that has torch: several in one process,
 # as each takes seconds to import it. A line for each framework that is not
 # here.
 torch() { # PYTHON PROGRAM...
     python=$1
     shift
-    quietly env "PYTHONPATH=$root/tests/torch" timeout -k 10 900 \
+    quietly env "PYTHONPATH=$root/examples/python/tests" timeout -k 10 900 \
         "$python" -B -m unittest -v -f "$@"
     sed -n "s/.* skipped ['\"]\(PyTorch, .*\)['\"]\$/skip \1/p" said | sort -u
     awk '/^Ran / { ran = $2 } /^OK/ { sub(/.*=/, ""); skipped = $0 + 0 }
@@ -16,13 +16,13 @@ torch() { # PYTHON PROGRAM...
 # Two processes, one killed, then three; the line that counts the samples. It
 # shows augment.py, too.
 torch_train() { # PYTHON
-    quietly timeout -k 10 300 "$1" "$root/examples/torch/train.py" \
+    quietly timeout -k 10 300 "$1" "$root/examples/python/train.py" \
         --compare 100000
     sed -n 's/^of .*: \([0-9]* trained on exactly once\), .*/note: \1/p' said
     for bad in '--compare 3' '--folder run' closed; do # none needs torch
         case $bad in
-        closed) "$1" "$root/examples/torch/train.py" >&- 2>said ;;
-        *) env -u RANK "$1" "$root/examples/torch/train.py" $bad 2>said ;;
+        closed) "$1" "$root/examples/python/train.py" >&- 2>said ;;
+        *) env -u RANK "$1" "$root/examples/python/train.py" $bad 2>said ;;
         esac && return 1
         grep '^train.py: ' said >complaint || {
             cat said
@@ -32,12 +32,12 @@ torch_train() { # PYTHON
 }
 
 torch_figures() { # PYTHON
-    quietly "$1" "$root/examples/torch/figures.py" --quick
+    quietly "$1" "$root/examples/python/figures.py" --quick
     at_least 21 "$(grep -c '^| .* | .* |$' said)" 'lines of figures'
 }
 
 questions() {
-    python=$(sh tests/torch/python.sh 2>/dev/null) || {
+    python=$(sh examples/python/tests/python.sh 2>/dev/null) || {
         skip 'PyTorch, its samplers' 'a python3 with torch'
         return
     }

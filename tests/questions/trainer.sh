@@ -185,7 +185,7 @@ run_questions() {
     }
     ask 'trainer: every gradient, by central differences in double' \
         trainer_test gradients
-    if python=$(sh tests/torch/python.sh 2>/dev/null); then
+    if python=$(sh examples/python/tests/python.sh 2>/dev/null); then
         ask "trainer: every gradient is torch's, within 1e-5" \
             trainer_torch $python
     else

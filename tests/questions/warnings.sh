@@ -74,7 +74,7 @@ stb_by_I() { # LANGUAGE COMMAND...
 # asked above.
 clean_sources() { # COMMAND...
     for source in "$root"/examples/*.c "$root"/bench/*.c \
-        "$root"/examples/torch/statesampler/*.c; do
+        "$root"/examples/python/statesampler/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         functions=-DSTATESAMPLER_IMPLEMENTATION_INCLUDED
         ! grep -q '^#define STATESAMPLER_STATIC' "$source" || functions=

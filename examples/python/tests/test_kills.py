@@ -3,7 +3,7 @@ them, whether it is installed or not. Those that go on, with another number of
 processes where the framework allows it, complete each epoch with every sample
 exactly once.
 
-    CHAINS=3 python3 tests/torch/test_kills.py
+    CHAINS=3 python3 examples/python/tests/test_kills.py
 
 A chain is a run that is killed, one that goes on and is killed, and one that
 ends. All ranks of a run wait for each other after every batch, as for their

@@ -1,6 +1,6 @@
 """Trains with DistributedDataParallel, is killed, and resumes.
 
-    python3 examples/torch/train.py
+    python3 examples/python/train.py
 
 trains a small network on 2 processes, kills one of them with SIGKILL in the
 middle of the epoch, resumes from the last checkpoint on 3 processes, then
@@ -10,7 +10,7 @@ with torch's own way, and runs augment.py.
 
 Each process runs train(), which is an ordinary training script:
 
-    torchrun --nproc_per_node 4 examples/torch/train.py --folder run
+    torchrun --nproc_per_node 4 examples/python/train.py --folder run
 
 (Debian's torch has no libuv, which torchrun wants. There it needs
 USE_LIBUV=0, TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1, --rdzv_backend c10d,

@@ -1,7 +1,7 @@
 """Compares time and memory of the samplers with torch's DistributedSampler and
 with the project's own limits.
 
-    python3 examples/torch/figures.py
+    python3 examples/python/figures.py
 
 prints a table and writes it to FIGURES.md beside this file. Each figure is
 measured in a process of its own. Times are the shortest of a few runs.

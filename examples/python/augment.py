@@ -1,6 +1,6 @@
 """Random augmentations that are reproducible, also after a kill.
 
-    python3 examples/torch/augment.py
+    python3 examples/python/augment.py
 
 Each sample's random numbers are seeded with sampler.sample_seed(index), which
 depends on the run's seed, the epoch and the sample only. So they are the same

@@ -1,4 +1,4 @@
-"""What the tests of examples/torch share: the path, seeds, and the rules of
+"""What the tests of examples/python share: the path, seeds, and the rules of
 two other samplers, written down as plainly as they can be said."""
 
 import functools
@@ -9,10 +9,10 @@ import random
 import sys
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.realpath(__file__))))
+ROOT = os.path.realpath(os.path.join(os.path.realpath(__file__), os.pardir,
+                                     os.pardir, os.pardir, os.pardir))
 # Another folder, where they are broken, is mutants.py's.
-EXAMPLES = os.environ.get("EXAMPLES", os.path.join(ROOT, "examples", "torch"))
+EXAMPLES = os.environ.get("EXAMPLES", os.path.join(ROOT, "examples", "python"))
 sys.path.insert(0, EXAMPLES)
 sys.dont_write_bytecode = True
 

@@ -2,7 +2,7 @@
 what the manual says: each loop's batches, and the rest of the epoch that the
 state after each step leads to.
 
-    PROGRAMS=10000 python3 tests/torch/test_programs.py"""
+    PROGRAMS=10000 python3 examples/python/tests/test_programs.py"""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""Breaks the samplers of examples/torch in small ways; each must be noticed by
+"""Breaks the samplers of examples/python in small ways; each must be noticed by
 the test that is named. Without a fault, every test passes. With arguments,
 only the faults of the tests that they name; with SHARE=3 in the environment,
 only every third of these, others for another SEED."""
@@ -1406,7 +1406,7 @@ def noticed(test, folder):
     if folder != EXAMPLES:
         environment["CFLAGS"] = "-O0"
     run = subprocess.run(
-        [sys.executable, os.path.join(ROOT, "tests", "torch",
+        [sys.executable, os.path.join(ROOT, "examples", "python", "tests",
                                       f"test_{test}.py")],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         timeout=300)

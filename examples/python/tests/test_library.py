@@ -150,9 +150,10 @@ class Library(unittest.TestCase):
         self.package = os.path.join(self.folder, "statesampler")
         shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package)
         self.source = os.path.join(self.package, "library.c")
-        for file in ("statesampler.h", "examples/extras/pack.h", "examples/extras/fit.h",
-                     "examples/extras/spread.h"):
-            shutil.copy(os.path.join(ROOT, file), self.folder)
+        shutil.copy(os.path.join(ROOT, "statesampler.h"), self.folder)
+        for file in "pack.h", "fit.h", "spread.h":
+            shutil.copy(os.path.join(ROOT, "examples", "extras", file),
+                        self.folder)
         self.build = os.path.join(self.folder, "build")
         self.cache = os.path.join(top, "cache")
 

@@ -18,7 +18,8 @@ from setuptools.errors import CCompilerError, ModuleError, PlatformError
 # What the package has besides its folder, and where.
 LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "../../LICENSE": ".",
           "../../statesampler.h": "statesampler",
-          "../extras/pack.h": "statesampler", "../fit.h": "statesampler",
+          "../extras/pack.h": "statesampler",
+          "../extras/fit.h": "statesampler",
           "../extras/spread.h": "statesampler"}
 
 
