@@ -160,9 +160,9 @@ web packages release: export RELEASE := $(RELEASE)
 web: build/web/made
 	@[ ! -f build/web/index.html ] || echo 'open build/web/index.html in a' \
 	    'browser; JavaScript imports build/web/statesampler.mjs'
-build/web/made: $(wildcard examples/web/*.*) tests/vectors.json statesampler.h \
-    LICENSE build/web/release
-	@sh examples/web/build.sh
+build/web/made: $(wildcard examples/js/*.* examples/js/page/*) \
+    tests/vectors.json statesampler.h LICENSE build/web/release
+	@sh examples/js/build.sh
 # The address that the page was built with; another one builds it anew.
 build/web/release: always
 	@mkdir -p build/web; echo "$$RELEASE" | cmp -s - $@ || \
@@ -184,10 +184,10 @@ web-shots: web
 	@for tool in node chromium; do command -v $$tool >/dev/null || { \
 	    echo "skip web-shots: $$tool is not installed"; exit 0; }; done; \
 	    [ -f build/web/index.html ] || exit 0; mkdir -p build/web/shots && \
-	    node tests/web/shots.mjs build/web/shots && \
+	    node examples/js/tests/shots.mjs build/web/shots && \
 	    { ! command -v optipng >/dev/null || \
 	    optipng -quiet build/web/shots/light.png; } && \
-	    cp build/web/shots/light.png examples/web/page.png
+	    cp build/web/shots/light.png examples/js/page/page.png
 
 # The data-parallel trainer of examples/trainer. Flags must not reorder floating
 # point or contract a * b + c, as the bits would then depend on the flags.
@@ -411,9 +411,9 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs npm node-typescript \
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
-	@sh tests/web/deps.sh
+	@sh examples/js/tests/deps.sh
 deps-npm:
-	@sh tests/web/deps.sh
+	@sh examples/js/tests/deps.sh
 
 # What make prove also needs; large because of OCaml.
 deps-prove:

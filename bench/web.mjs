@@ -18,7 +18,7 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { launch, open } from "../tests/web/chromium.mjs";
+import { launch, open } from "../examples/js/tests/chromium.mjs";
 
 const met = (yes) => yes ? "met" : "MISSED";
 const { Perm, Sampler, simd } =

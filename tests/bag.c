@@ -613,7 +613,7 @@ static void takes_copies(unsigned seeds)
     CHECK(spread_of(found, 3) < 22 && found[3] == 0);
 }
 
-/* Four are taken of five; tests/web/module.mjs has the same orders. */
+/* Four are taken of five; examples/js/tests/module.mjs has the same orders. */
 static void takes_the_same(void)
 {
     static const uint32_t all[10] = {7, 7, 7, 7, 7, 1, 2, 3, 4, 5};

@@ -469,7 +469,7 @@ window() {
 windows() {
     head -n 3000 "$root/statesampler.h" >c
     cat "$root"/tests/*.sh "$root"/tests/questions/*.sh | head -n 3000 >shell
-    cat "$root"/examples/web/*.mjs "$root"/tests/web/*.mjs | head -n 3000 >js
+    cat "$root"/examples/js/*.mjs "$root"/examples/js/tests/*.mjs | head -n 3000 >js
     status 0 windows c shell js
     awk '/ bits / {
             rows++

@@ -165,7 +165,7 @@ class Torch:
 
 
 class Page:
-    """The training of examples/web in Chromium, whose ranks are one worker."""
+    """The training of examples/js in Chromium, whose ranks are one worker."""
     name, worlds = "page", (1, 2, 3, 4, 6, 8)
     program, went_on = "build/web/index.html", "goes on"
     tools = ("node", "chromium")

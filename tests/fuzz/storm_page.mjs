@@ -6,7 +6,7 @@
    is in FOLDER, or goes on with the one that is kept there, on so many ranks,
    and prints its digest when it is done. */
 import path from "node:path";
-import { launch, open } from "../web/chromium.mjs";
+import { launch, open } from "../../examples/js/tests/chromium.mjs";
 
 /* As many seconds as storm.py gives the whole run. */
 const LONG = 600;

@@ -1,10 +1,10 @@
-# web.sh - the header in JavaScript, and the page: examples/web.
+# web.sh - the header in JavaScript, and the page: examples/js.
 
-# One question of tests/web/module.mjs, with vectors or without.
+# One question of examples/js/tests/module.mjs, with vectors or without.
 module() { # QUESTION simd|plain|inlined|inlined-plain
     (cd "$root" && quietly_web &&
         TMPDIR=$folder/tmp timeout -k 10 250 \
-            node tests/web/module.mjs "$@")
+            node examples/js/tests/module.mjs "$@")
 }
 
 quietly_web() {
@@ -21,7 +21,7 @@ web_ledger() { # MODULE
         -o ledger tests/ledger_text.c
     program=$PWD/ledger
     (cd "$root" && quietly_web &&
-        timeout -k 10 250 node tests/web/ledger.mjs "$1" "$program")
+        timeout -k 10 250 node examples/js/tests/ledger.mjs "$1" "$program")
 }
 
 drawn_inputs() {
@@ -74,13 +74,13 @@ web_types() {
     (cd "$root" && quietly_web)
     quietly tsc --strict --noEmit --target es2020 --lib es2020 \
         --skipDefaultLibCheck --module es2020 --moduleResolution node16 \
-        "$root/tests/web/types.mts" "$root/tests/web/named.mts"
+        "$root/examples/js/tests/types.mts" "$root/examples/js/tests/named.mts"
 }
 
-# All of tests/web/page.mjs, in one Chromium: it prints a line for each.
+# All of examples/js/tests/page.mjs, in one Chromium: it prints a line for each.
 pages() {
     (cd "$root" && quietly_web &&
-        TMPDIR=$folder/tmp timeout -k 10 590 node tests/web/page.mjs)
+        TMPDIR=$folder/tmp timeout -k 10 590 node examples/js/tests/page.mjs)
 }
 
 # What people open from disk or send each other.
@@ -100,7 +100,7 @@ page_size() {
 # The page names the address that it is built with now; it must be one.
 page_address() {
     mkdir -p own/examples own/tests
-    cp -r "$root/examples/web" own/examples
+    cp -r "$root/examples/js" own/examples
     cp "$root/statesampler.h" "$root/LICENSE" "$root/Makefile" own
     cp "$root/tests/vectors.json" own/tests
     cd own
@@ -113,7 +113,7 @@ page_address() {
         [ ! build/web/made -nt built ]
     done
     for wrong in http://example.org 'https://a"b' 'https://<b>' example.org; do
-        fails env RELEASE="$wrong" sh examples/web/build.sh
+        fails env RELEASE="$wrong" sh examples/js/build.sh
         grep -q '^web: RELEASE must be an address' said
     done
 }
@@ -129,7 +129,7 @@ exit 1
 END
     chmod +x bin/chromium
     (cd "$root" && quietly_web &&
-        PATH=$folder/bin:$PATH node tests/web/page.mjs) >answer
+        PATH=$folder/bin:$PATH node examples/js/tests/page.mjs) >answer
     echo "skip The page in Chromium: it does not start here: No usable" \
         "sandbox! Or so." | cmp - answer
 }

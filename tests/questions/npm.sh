@@ -1,6 +1,6 @@
 # npm.sh - the npm package: each question installs it in an empty project, does
 # what a user does, and compares what the project's program prints. (In Chromium
-# tests/web/page.mjs asks for it.)
+# examples/js/tests/page.mjs asks for it.)
 
 . examples/packages/common.sh
 tools=build/npm/node_modules
@@ -145,13 +145,13 @@ END
 
 # --- With other packages ------------------------------------------------------
 
-# The program of examples/web, killed at a random batch until it ends: every
+# The program of examples/js, killed at a random batch until it ends: every
 # sample is trained on once in each epoch, and at most one batch more for each
 # kill between its training and its save.
 reads_ahead() {
     project
     ln -s "$root/$tools/@tensorflow" node_modules/@tensorflow
-    cp "$root/examples/web/tfdata.mjs" .
+    cp "$root/examples/js/tfdata.mjs" .
     cat >kills.mjs <<'END'
 import { spawn } from "node:child_process";
 let kills = 0, lines = [];
@@ -212,10 +212,10 @@ END
 # Datasets with names, against C; and from the package.
 named_mixtures() {
     quietly $CC -std=c99 $STB_FLAGS -O1 -I"$root" -o mixture \
-        "$root/tests/web/mixture.c"
+        "$root/examples/js/tests/mixture.c"
     project
     (cd "$root" && timeout -k 10 250 \
-        node tests/web/mixture.mjs build/web "$folder/mixture")
+        node examples/js/tests/mixture.mjs build/web "$folder/mixture")
     cat >named.mjs <<'END'
 import { Mixture } from "statesampler/mixture";
 const mixture = new Mixture(new Map([["a", { numSamples: 9 }]]));
@@ -386,7 +386,7 @@ page_for() { # PROGRAM
 shows() { # ADDRESS|FOLDER
     command -v chromium >/dev/null || return 0
     (cd "$root" && TMPDIR=$folder/tmp timeout -k 5 120 \
-        node tests/web/bundled.mjs "$1") >../got 2>../said || {
+        node examples/js/tests/bundled.mjs "$1") >../got 2>../said || {
         echo "$1 does not open:"
         cat ../got ../said
         return 1
@@ -583,10 +583,10 @@ types() { # node|bundler COMPILER...
     shift
     set -- "$@" --strict --target es2020 --lib es2020
     sed 's#"[^"]*/statesampler.mjs"#"statesampler"#' \
-        "$root/tests/web/types.mts" >types.mts
+        "$root/examples/js/tests/types.mts" >types.mts
     sed 's#"statesampler"#"statesampler/files"#' types.mts >files.mts
     sed 's#"[^"]*/mixture.mjs"#"statesampler/mixture"#' \
-        "$root/tests/web/named.mts" >named.mts
+        "$root/examples/js/tests/named.mts" >named.mts
     cp types.mts required.cts
     cp types.mts types.ts
     echo "declare const console: { log(text: string): void };

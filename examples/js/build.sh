@@ -30,7 +30,7 @@ wasm() { # FILE FLAG...
     shift
     # There is no libc: -fno-builtin keeps loops from becoming calls of memset.
     clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
-        -fno-builtin -I. -c -o $file.o examples/web/module.c
+        -fno-builtin -I. -c -o $file.o examples/js/module.c
     # A stack of 16 KiB before the data, so that an overflow traps. It grows
     # downwards, so the first KiB is unused (--low-memory-unused).
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
@@ -69,15 +69,15 @@ minify() { # FILE
     fi
 }
 
-plain examples/web/statesampler.mjs >$web/plain
+plain examples/js/statesampler.mjs >$web/plain
 # An old esbuild drops the comment in import() that webpack reads.
 ignored='/* webpackIgnore: true */'
 minify $web/plain | sed "s|import(\([a-z]* *+ *\":fs\"\))|import($ignored \1)|" \
     >$web/statesampler.mjs
-plain examples/web/mixture.mjs >$web/names
+plain examples/js/mixture.mjs >$web/names
 minify $web/names >$web/mixture.mjs
 rm $web/names
-cp examples/web/*.d.mts $web
+cp examples/js/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
 # includes the WebAssembly as base64.
@@ -105,11 +105,11 @@ if [ -n "$RELEASE" ]; then
     }
     echo "Its home is <a href=\"$RELEASE\">$RELEASE</a>." >$web/address
 fi
-fill_version examples/web/index.html | awk -v web=$web '{
+fill_version examples/js/page/index.html | awk -v web=$web '{
         while (match($0, /@[a-z.]+@/)) {
             name = substr($0, RSTART + 1, RLENGTH - 2)
             printf "%s", substr($0, 1, RSTART - 1)
-            file = (name ~ /\./ ? "examples/web/" : web "/") name
+            file = (name ~ /\./ ? "examples/js/page/" : web "/") name
             while ((getline line <file) > 0)
                 print line
             $0 = substr($0, RSTART + RLENGTH)
@@ -126,7 +126,7 @@ with_part() { # FILE
             while ((getline line <part) > 0)
                 print line
         }
-        !skips' examples/web/statesampler.mjs >$web/whole
+        !skips' examples/js/statesampler.mjs >$web/whole
     plain $web/whole
 }
 
@@ -146,7 +146,7 @@ package() {
     # gzip's own header has 10 bytes.
     cat $web/statesampler.wasm $web/statesampler-simd.wasm | gzip -9n |
         tail -c +11 >$web/packed
-    with_part examples/web/inlined.mjs >$web/code
+    with_part examples/js/inlined.mjs >$web/code
     printf 'function inText() { return [%d, "%s"]; }\n' \
         $(wc -c <$web/statesampler.wasm) "$(text packed)" >$web/function
     # It is the end of one and the beginning of the other, which stand side by
@@ -154,7 +154,7 @@ package() {
     cat $web/code $web/function >$web/module
     sed -e "1r $web/function" $web/code >$web/begins
     as_script $web/begins >$web/script
-    with_part examples/web/workerd.mjs >$web/imports
+    with_part examples/js/workerd.mjs >$web/imports
     minify $web/module >$package/statesampler.mjs
     minify $web/script >$package/statesampler.js
     minify $web/imports >$package/workerd.mjs
@@ -166,7 +166,7 @@ package() {
         cp $web/statesampler.d.mts $package/statesampler.$name
     done
     for name in package.json README.md; do
-        fill_version examples/web/$name >$package/$name
+        fill_version examples/js/$name >$package/$name
     done
     rm $web/whole $web/packed $web/code $web/function $web/begins \
         $web/module $web/script $web/imports

@@ -1,6 +1,6 @@
 /* page.mjs - do the page and the module work in a browser?
 
-       node tests/web/page.mjs [QUESTION...]
+       node examples/js/tests/page.mjs [QUESTION...]
 
    in the project's root, after make web: all questions, or some, in one
    headless Chromium, and a line for each. A question is a function of this
@@ -643,7 +643,7 @@ const drops = () => served(async (at) => {
     const archive = Buffer.concat([Buffer.from("PK\x03\x04"),
                                    Buffer.alloc(3000, 65)]);
     for (const [name, content] of [
-        ["page.png", fs.readFileSync("examples/web/page.png")],
+        ["page.png", fs.readFileSync("examples/js/page/page.png")],
         ["zeros", Buffer.alloc(5000)], ["archive.zip", archive],
         ["module.wasm", fs.readFileSync("build/web/statesampler.wasm")]]) {
         await drop_says(page, "#text", file(name, content), "trainStatus",

@@ -1,5 +1,5 @@
 /* named.mts - the same for mixture.d.mts. */
-import { Mixture } from "../../build/web/mixture.mjs";
+import { Mixture } from "../../../build/web/mixture.mjs";
 
 const mixture = new Mixture(new Map([["a", { numSamples: 9, weight: 2 }]]),
                             { stop: "never" });

@@ -2,7 +2,7 @@
    It is compiled, not run. The lines that must be refused are marked. */
 import { Audit, Bag, Ledger, LedgerError, Mix, ORDERS, Perm, Sampler,
          StatesamplerError, describeMix, describeState, simd, version } from
-    "../../build/web/statesampler.mjs";
+    "../../../build/web/statesampler.mjs";
 
 const sampler = new Sampler({ numSamples: 100, seed: 2n ** 60n, batchSize: 4,
                               rank: 1, worldSize: 2, tail: "uneven" });

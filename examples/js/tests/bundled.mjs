@@ -1,6 +1,6 @@
 /* bundled.mjs - what a bundled page says in Chromium
 
-       node tests/web/bundled.mjs ADDRESS|FOLDER
+       node examples/js/tests/bundled.mjs ADDRESS|FOLDER
 
    in the project's root: it opens that page, or serves the folder and opens its
    index.html, and prints the text that the page has when it is ready; or why

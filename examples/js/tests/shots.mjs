@@ -1,6 +1,6 @@
 /* shots.mjs - pictures of the page, to be looked at: both themes, phones.
 
-       node tests/web/shots.mjs FOLDER */
+       node examples/js/tests/shots.mjs FOLDER */
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";

@@ -1,8 +1,8 @@
 #!/bin/sh
 # deps.sh - installs into build/npm what tests/questions/npm.sh uses and Debian
-# does not have, as tests/web/tools.json lists it: 250 MB to download, 570 MB on
+# does not have, as examples/js/tests/tools.json lists it: 250 MB to download, 570 MB on
 # disk. Like tests/deps.sh it never fails: those tests say what is not there.
-tools=tests/web/tools.json folder=build/npm
+tools=examples/js/tests/tools.json folder=build/npm
 
 cmp -s $tools $folder/package.json && {
     echo "deps-npm: nothing is missing of $tools"

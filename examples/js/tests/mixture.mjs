@@ -2,7 +2,7 @@
 
        node mixture.mjs FOLDER PROGRAM
 
-   FOLDER has statesampler.mjs and mixture.mjs; PROGRAM is tests/web/mixture.c,
+   FOLDER has statesampler.mjs and mixture.mjs; PROGRAM is examples/js/tests/mixture.c,
    which is given the same random commands. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/* mixture.c - named datasets by lines of text, for tests/web/mixture.mjs. Each
+/* mixture.c - named datasets by lines of text, for examples/js/tests/mixture.mjs. Each
    line gets an answer:
 
        start STOP RANK WORLD_SIZE    of what was added; then nothing is added
