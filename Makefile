@@ -212,18 +212,18 @@ trainer-figures: trainer-demo
 trainer-mutants:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
-	    sh tests/trainer/mutants.sh; }
+	    sh examples/trainer/tests/mutants.sh; }
 trainer-long:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
-	    LONG=1 KILLS=$(or $(KILLS),200) sh tests/trainer/runs.sh \
-	    build/trainer/trainer tests/trainer/small.yaml processes memory \
+	    LONG=1 KILLS=$(or $(KILLS),200) sh examples/trainer/tests/runs.sh \
+	    build/trainer/trainer examples/trainer/tests/small.yaml processes memory \
 	    sharded sharded_o1 ways ways_o1 elsewhere kills; }
 trainer-bench:
 	@! sh examples/trainer/here.sh $(MPICC) || { \
 	    $(MAKE) --no-print-directory build/trainer/trainer \
 	        build/trainer/test/bench build/trainer/test/bigram && \
-	    sh tests/trainer/bench.sh | tee build/trainer/bench && \
+	    sh examples/trainer/tests/bench.sh | tee build/trainer/bench && \
 	    ! grep -q MISSED build/trainer/bench; }
 build/trainer/trainer: $(TRAINER_OBJECTS)
 	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
@@ -234,22 +234,22 @@ build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
 	@mkdir -p $(@D)
 	$(MPICC) $(TRAINER_FLAGS) -c -o $@ $<
 
-# build/trainer/test/NAME is tests/trainer/test_NAME.c with the trainer except
+# build/trainer/test/NAME is examples/trainer/tests/test_NAME.c with the trainer except
 # its main. `gradients` is test_model.c compiled to compute in double.
 GRADIENTS_OBJECTS = $(patsubst %,build/trainer/%.o,agree memory sampler text)
-build/trainer/test/gradients: tests/trainer/test_model.c \
+build/trainer/test/gradients: examples/trainer/tests/test_model.c \
     $(GRADIENTS_OBJECTS) $(wildcard examples/trainer/*.[ch])
 	@mkdir -p $(@D)
 	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
 	    $(patsubst %,examples/trainer/%.c,kernels model) \
 	    $(GRADIENTS_OBJECTS) $(TRAINER_LIBS)
 # This one needs the configuration only. STRICT holds the warning flags.
-build/trainer/test/config_test: $(wildcard tests/trainer/*_test.[ch] \
-    tests/trainer/config_texts.h examples/trainer/config*.[ch])
+build/trainer/test/config_test: $(wildcard examples/trainer/tests/*_test.[ch] \
+    examples/trainer/tests/config_texts.h examples/trainer/config*.[ch])
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=c99 $(STRICT) -o $@ $(filter %.c,$^) \
 	    $(shell pkg-config --cflags --libs yaml-0.1) -lm
-build/trainer/test/%: tests/trainer/test_%.c $(TRAINER_OBJECTS)
+build/trainer/test/%: examples/trainer/tests/test_%.c $(TRAINER_OBJECTS)
 	@mkdir -p $(@D)
 	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \
 	    $(filter-out build/trainer/main.o,$(TRAINER_OBJECTS)) $(TRAINER_LIBS)

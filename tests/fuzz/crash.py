@@ -470,7 +470,7 @@ class Trainer:
         self.folder = os.path.join(os.path.realpath(folder), "disk")
         self.dir = os.path.join(self.folder, "a run")
         self.count = count
-        self.command = [program, "tests/trainer/small.yaml", *self.OPTIONS,
+        self.command = [program, "examples/trainer/tests/small.yaml", *self.OPTIONS,
                         f"CHECKPOINT.DIR={self.dir}"]
         self.environment = dict(
             os.environ, OPENBLAS_NUM_THREADS="1", OMPI_MCA_pml="ob1",

@@ -139,7 +139,7 @@ class Trainer:
 
     def start(self, folder, world_size, moments):
         return Run(["sh", "examples/trainer/launch.sh", str(world_size),
-                    "tests/trainer/small.yaml", *self.keys.split(),
+                    "examples/trainer/tests/small.yaml", *self.keys.split(),
                     f"CHECKPOINT.DIR={folder}/run"],
                    {"RESTARTS": "0", "TMPDIR": folder})
 

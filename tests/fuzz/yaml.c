@@ -5,7 +5,7 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 
 #include "fuzz.h"
-#include "../trainer/config_texts.h"
+#include "../../examples/trainer/tests/config_texts.h"
 #include "../../examples/trainer/config.h"
 
 #include <ctype.h>

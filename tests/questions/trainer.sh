@@ -18,7 +18,7 @@ with_config() {
 # Every case of a list, by the program's own count.
 config_corpus() { # LIST AT_LEAST
     with_config
-    quietly ./config_test corpus tests/trainer/config/$1.txt
+    quietly ./config_test corpus examples/trainer/tests/config/$1.txt
     count=$(sed -n 's/^\([0-9]*\) cases$/\1/p' said)
     at_least $2 "$count" cases
     echo "note: $count cases"
@@ -133,7 +133,7 @@ config_questions() {
 
 # --- Its runs -----------------------------------------------------------------
 
-# A program of tests/trainer, built once and run.
+# A program of examples/trainer/tests, built once and run.
 trainer_test() { # NAME
     trainer_make build/trainer/test/$1
     (cd "$root" && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
@@ -147,8 +147,8 @@ trainer_test() { # NAME
 # Whole runs, on processes of their own.
 trainer_runs() { # QUESTION...
     trainer_make build/trainer/trainer
-    (cd "$root" && sh tests/trainer/runs.sh build/trainer/trainer \
-            tests/trainer/small.yaml "$@")
+    (cd "$root" && sh examples/trainer/tests/runs.sh build/trainer/trainer \
+            examples/trainer/tests/small.yaml "$@")
 }
 
 # The same bits as another compiler makes them, with the Makefile's flags.
@@ -166,15 +166,15 @@ trainer_full_disk() {
     unshare -rm sh -ec "mount -t tmpfs -o size=3m none disk
         DISK=$PWD/disk; export DISK
         cd '$root'
-        sh tests/trainer/runs.sh build/trainer/trainer \
-            tests/trainer/small.yaml full_disk"
+        sh examples/trainer/tests/runs.sh build/trainer/trainer \
+            examples/trainer/tests/small.yaml full_disk"
 }
 
 # The same gradients by torch.
 trainer_torch() { # PYTHON
     trainer_make build/trainer/test/model
     "$root"/build/trainer/test/model dump
-    quietly "$1" "$root"/tests/trainer/torch_gradients.py dump
+    quietly "$1" "$root"/examples/trainer/tests/torch_gradients.py dump
     grep '^note: ' said
 }
 

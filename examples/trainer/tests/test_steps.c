@@ -338,7 +338,7 @@ int main(int argc, char **argv)
     norms();
     adamw();
     scale();
-    sequential(argc > 1 ? argv[1] : "tests/trainer/small.yaml");
+    sequential(argc > 1 ? argv[1] : "examples/trainer/tests/small.yaml");
     MPI_Finalize();
     return failures != 0;
 }

@@ -18,7 +18,7 @@ for w in 2 4 8; do
         'MODEL.SHARDED_DDP_SETUP.USE_SDP=True '`
         `'MODEL.SHARDED_DDP_SETUP.reduce_buffer_size=1280'; do
         rm -rf "$folder/run"
-        sh examples/trainer/launch.sh $w tests/trainer/small.yaml \
+        sh examples/trainer/launch.sh $w examples/trainer/tests/small.yaml \
             CHECKPOINT.DIR="$folder/run" OPTIMIZER.num_epochs=1 \
             DATA.DDP_BUCKET_CAP_MB=0.01 $(echo $way | grep =) |
             awk -v way="${way%% *}" -v w=$w '$1 == "process" {
@@ -67,7 +67,7 @@ sent() { # PROCESSES SEQUENCES KEY=VALUE...
         OMPI_MCA_pml= OMPI_MCA_pml_monitoring_enable=2 \
             OMPI_MCA_pml_monitoring_enable_output=3 \
             OMPI_MCA_pml_monitoring_filename="$folder/sent" \
-            sh examples/trainer/launch.sh $w tests/trainer/small.yaml \
+            sh examples/trainer/launch.sh $w examples/trainer/tests/small.yaml \
             CHECKPOINT.DIR="$folder/run" TEST_MODEL=False \
             CHECKPOINT.CHECKPOINT_FREQUENCY=2 OPTIMIZER.num_epochs=$epochs \
             DATA.TRAIN.BATCHSIZE_PER_REPLICA=$sequences \
@@ -118,7 +118,7 @@ yes "$(cat README.md)" | head -c 1000000000 >"$folder/text"
 for turn in 1 2 3; do
     rm -rf "$folder/run"
     began=$(date +%s%N)
-    sh examples/trainer/launch.sh 2 tests/trainer/small.yaml \
+    sh examples/trainer/launch.sh 2 examples/trainer/tests/small.yaml \
         "DATA.TRAIN.DATA_PATHS=[\"$folder/text\"]" DATA.TRAIN.DATA_LIMIT=8 \
         OPTIMIZER.num_epochs=1 TEST_MODEL=False \
         CHECKPOINT.DIR="$folder/run" | grep -q '^steps 1,' &&

@@ -20,8 +20,8 @@ asked() { # QUESTION
             OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
                 timeout -k 5 100 "build/trainer/test/${1#test_}" ;;
     *)
-        sh tests/trainer/runs.sh build/trainer/trainer \
-            tests/trainer/small.yaml "$1" ;;
+        sh examples/trainer/tests/runs.sh build/trainer/trainer \
+            examples/trainer/tests/small.yaml "$1" ;;
     esac
 }
 

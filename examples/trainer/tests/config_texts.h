@@ -4,8 +4,8 @@
 #ifndef TESTS_TRAINER_CONFIG_TEXTS_H
 #define TESTS_TRAINER_CONFIG_TEXTS_H
 
-#include "../check.h"
-#include "../../examples/trainer/config.h"
+#include "../../../tests/check.h"
+#include "../config.h"
 
 /* What config_print prints; to be freed. */
 static char *print_all(const struct trainer_config *config, size_t *size)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # runs.sh - whole runs of the trainer, each compared with a plain run on one
 # process by the digest of weights, optimizer state and log:
-#     sh tests/trainer/runs.sh TRAINER SMALL.yaml QUESTION...
+#     sh examples/trainer/tests/runs.sh TRAINER SMALL.yaml QUESTION...
 # from the root of the repository. A question is a function of same.sh, of
 # kept.sh (checkpoints) or of met.sh (what a person meets). LONG=1 asks its long
 # form (make trainer-long), KILLS is how many processes it kills.
@@ -90,9 +90,9 @@ long() {
 }
 ! long || short=
 
-. tests/trainer/same.sh
-. tests/trainer/kept.sh
-. tests/trainer/met.sh
+. examples/trainer/tests/same.sh
+. examples/trainer/tests/kept.sh
+. examples/trainer/tests/met.sh
 
 for question; do
     $question

@@ -44,7 +44,7 @@ goes_on() { # STEP PROCESSES KEYS
 
 make_head() {
     ${MPICC:-mpicc} -I. -Iexamples/trainer -o "$folder/head" \
-        tests/trainer/head.c build/trainer/text.o build/trainer/agree.o
+        examples/trainer/tests/head.c build/trainer/text.o build/trainer/agree.o
 }
 
 # SIGKILL at moments that nobody chose, up to 23 steps on: to a process or to
@@ -175,7 +175,7 @@ alone() {
     ln -s $dir/step-000000000020 "$folder/copy"
     : >$dir/step-000000000020
     # There may be a file system that has no way to flush a folder.
-    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" examples/trainer/tests/opened.c -ldl
     for error in EINVAL ENOSYS; do
         wrap "export NO_FLUSH=$error LD_PRELOAD=$folder/opened.so"
         got=$(
@@ -208,7 +208,7 @@ unread() {
     run 2 $dir $rule >"$folder/said"
     cp -r $dir "$folder/as_it_was"
     newest=$dir/step-000000000032
-    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" examples/trainer/tests/opened.c -ldl
     for path in $dir $newest; do
         unreadable open 'Permission denied'
         unreadable read 'Input/output error'
@@ -366,7 +366,7 @@ leave() { # PAGES
 limited() {
     dir=$folder/limited problem='File too large'
     plain=$(run 1 $dir $thrice | sed -n 's/^digest //p')
-    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" examples/trainer/tests/opened.c -ldl
     starved=$folder/wrapped DISK=$folder
     size=$(wc -c <$dir/step-000000000008)
     for limit in 0 $((size - 1)); do
@@ -468,7 +468,7 @@ refused() { # SENTENCE KEY=VALUE...
 parts() {
     dir=$folder/parts rule=MODEL.TRUNK.GPT.NUM_LAYERS=1
     run 3 $dir $rule >"$folder/said"
-    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" examples/trainer/tests/opened.c -ldl
     wrap "export PLACES=$folder/places.\$rank LD_PRELOAD=$folder/opened.so"
     reads 3
     reads 2

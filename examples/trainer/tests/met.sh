@@ -312,7 +312,7 @@ errors() {
         DATA.TEST.DATA_PATHS='["LICENSE"]'
     TRAINER=$trainer
     # No other failure of a lock is another run's.
-    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" tests/trainer/opened.c -ldl
+    ${CC:-cc} -shared -fPIC -o "$folder/opened.so" examples/trainer/tests/opened.c -ldl
     wrap "export NO_LOCKS=1 LD_PRELOAD=$folder/opened.so"
     TRAINER=$folder/wrapped
     says 1 1 'log.txt: No locks available'

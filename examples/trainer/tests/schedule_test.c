@@ -2,8 +2,8 @@
    config_check.c worked out by hand; a part of config_test. */
 #include <math.h>
 
-#include "../check.h"
-#include "../../examples/trainer/config.h"
+#include "../../../tests/check.h"
+#include "../config.h"
 #include "schedule_test.h"
 
 #define LR "OPTIMIZER.param_schedulers.lr"

@@ -18,7 +18,7 @@
    <FF> stands for a byte, by its hexadecimal number. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 
-#include "../../examples/trainer/config.h"
+#include "../config.h"
 #include "config_texts.h"
 #include "schedule_test.h"
 
