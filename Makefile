@@ -151,8 +151,8 @@ torch-figures:
 CUTS ?= 20
 BOARDS ?=
 firmware:
-	@sh examples/firmware/run.sh build/firmware "$(CUTS)" $(BOARDS)
-	@sh examples/firmware/prices.sh $(BOARDS)
+	@sh examples/boards/run.sh build/firmware "$(CUTS)" $(BOARDS)
+	@sh examples/boards/prices.sh $(BOARDS)
 
 # The JavaScript module and the page, in build/web. One rule makes all of it, so
 # that two tests that need it at the same time do not build it twice.

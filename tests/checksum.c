@@ -1,6 +1,6 @@
 /* checksum.c - one number that must be the same on every machine: a hash of
    what every part of the header gives, in every order, with no file and no C
-   library. It needs a board of examples/firmware, whose host.c is any system;
+   library. It needs a board of examples/boards, whose host.c is any system;
    the tests compare what it prints.
 
    With CHECKSUM_CASES, so many cases more are drawn, from CHECKSUM_SEED: make

@@ -14,12 +14,12 @@ stage() { # NAME FOLDER
 }
 
 stage "$1" arduino
-fill examples/arduino/library.properties >"$to/library.properties"
-fill examples/arduino/library.json >"$to/library.json"
+fill examples/boards/arduino/library.properties >"$to/library.properties"
+fill examples/boards/arduino/library.json >"$to/library.json"
 mkdir -p "$to/examples"
-cp -R examples/arduino/Shuffle "$to/examples"
+cp -R examples/boards/arduino/Shuffle "$to/examples"
 stage "$1" esp-idf
-fill examples/arduino/esp-idf/idf_component.yml >"$to/idf_component.yml"
-cp examples/arduino/esp-idf/CMakeLists.txt "$to"
+fill examples/boards/arduino/esp-idf/idf_component.yml >"$to/idf_component.yml"
+cp examples/boards/arduino/esp-idf/CMakeLists.txt "$to"
 stage "$1" zephyr
-cp -R examples/arduino/zephyr/zephyr "$to"
+cp -R examples/boards/arduino/zephyr/zephyr "$to"

@@ -86,7 +86,7 @@ sketch_resumes() {
         staged/arduino/statesampler/examples/Shuffle/Shuffle.ino >quick.ino
     uno quick.ino
     ${CC:-cc} -std=c99 -O2 -o simulator \
-        "$root/examples/firmware/simulator.c" -lsimavr
+        "$root/examples/boards/simulator.c" -lsimavr
     play 7 first
     play 6 second
     printf 'X' | dd of=eeprom bs=1 seek=$(($(newer_place) + 30)) conv=notrunc \
@@ -125,17 +125,17 @@ sketch_resumes() {
 # An Uno that is killed three times goes on from its last save, and each save has
 # what it has on an Uno that is not killed. (A kill cuts the last line.)
 sketch_of_slots() {
-    readme=$root/examples/firmware/README.md
+    readme=$root/examples/boards/README.md
     sed -n '/^```cpp$/,/^```$/p' "$readme" | sed '1d;$d' >slots.ino
     mkdir -p staged/arduino/statesampler/src
     cp "$root/statesampler.h" staged/arduino/statesampler/src
     for name in $(sed -n '/^4\. Save/,/^5\./p' "$readme" |
         grep -o '`[a-z]*\.[ch]`' | tr -d '`'); do
-        cp "$root/examples/firmware/$name" .
+        cp "$root/examples/boards/$name" .
     done
     uno slots.ino slots.c
     ${CC:-cc} -std=c99 -O2 -o simulator \
-        "$root/examples/firmware/simulator.c" -lsimavr
+        "$root/examples/boards/simulator.c" -lsimavr
     for part in 1 2 3 4; do
         play 60 killed$part
         tr -d '\r' <killed$part | sed '$d; /^Loaded /d' >part$part

@@ -1,11 +1,11 @@
 # firmware.sh - the same numbers on every target there is an emulator for.
 
-. examples/firmware/boards.sh
+. examples/boards/boards.sh
 
 # Boards learn through power cuts, to the weights of this computer: `make
 # firmware` in short.
 learn() { # BOARD...
-    CDPATH=.:.. firmware=x quietly sh examples/firmware/run.sh "a b \$ü" 3 "$@"
+    CDPATH=.:.. firmware=x quietly sh examples/boards/run.sh "a b \$ü" 3 "$@"
     for bytes in $(sed -n 's/ bytes of flash.*: the sampler$//p' said); do
         at_least 4000 $bytes 'bytes of the sampler'
     done
@@ -26,11 +26,11 @@ checksum_on() { # BOARD
 # other projects.
 slots() {
     mkdir own
-    for name in $(sed -n '/^4\. Save/,/^5\./p' examples/firmware/README.md |
+    for name in $(sed -n '/^4\. Save/,/^5\./p' examples/boards/README.md |
         grep -o '`[a-z]*\.[ch]`' | tr -d '`'); do
-        cp examples/firmware/$name own
+        cp examples/boards/$name own
     done
-    $CC -std=c99 $STRICT -Iown -o slots tests/firmware_slots.c
+    $CC -std=c99 $STRICT -Iown -o slots examples/boards/tests/test_slots.c
     quietly ./slots
     sed 's/^/note: /' said
 }
@@ -64,7 +64,7 @@ int main()
              slots_number() == 1);
 }
 END
-    firmware=$root/examples/firmware
+    firmware=$root/examples/boards
     for standard in 98 17; do
         $CC -std=c99 $STRICT -I$firmware -c -o slots.o $firmware/slots.c
         $1 -std=c++$standard $STRICT -I$firmware -o program program.cpp slots.o
@@ -76,7 +76,7 @@ END
 refused() { # LINE SCRIPT ARGUMENT...
     line=$1 script=$2
     shift 2
-    if sh examples/firmware/$script "$@" >said 2>&1 ||
+    if sh examples/boards/$script "$@" >said 2>&1 ||
         [ "$(wc -l <said)" != 1 ] || ! grep -Eq "$line" said; then
         echo "$script $*: not refused"
         cat said
@@ -99,7 +99,7 @@ refuses() {
 
 # Who ends `make firmware` ends the emulator.
 ends() {
-    $CC -std=c99 $STRICT -o cut examples/firmware/cut.c
+    $CC -std=c99 $STRICT -o cut examples/boards/cut.c
     for signal in INT TERM HUP; do
         : >started
         ./cut 0 0 sh -c 'echo $$; exec sleep 30' >started 2>said &
@@ -120,9 +120,9 @@ ends() {
 }
 
 checksum_wasm() { # FLAG...
-    for name in tests/checksum examples/firmware/sampler; do
+    for name in tests/checksum examples/boards/sampler; do
         clang --target=wasm32 -std=c99 -O2 -ffreestanding "$@" \
-            $drawn_flags -I. -Iexamples/firmware -c -o $(basename $name).o $name.c
+            $drawn_flags -I. -Iexamples/boards -c -o $(basename $name).o $name.c
     done
     wasm-ld -mwasm32 --no-entry --allow-undefined --export=main \
         -o checksum.wasm checksum.o sampler.o
@@ -133,16 +133,16 @@ checksum_wasm() { # FLAG...
 # The README's tables have what prices.sh prints, with commas; and code and
 # flash are below the limits of tests/sizes.sh.
 prices() { # BOARD
-    quietly sh examples/firmware/prices.sh $1
+    quietly sh examples/boards/prices.sh $1
     sed -n 's/^    .*: //p' said >numbers
     at_least 9 "$(wc -l <numbers)" prices
     wear=$(sed -n '/^200 saves erase/p' said)
-    [ -n "$wear" ] && tr '\n' ' ' <examples/firmware/README.md |
+    [ -n "$wear" ] && tr '\n' ' ' <examples/boards/README.md |
         grep -qF "$wear" || {
         echo "the README does not have: $wear"
         return 1
     }
-    tr -d , <examples/firmware/README.md >readme
+    tr -d , <examples/boards/README.md >readme
     while read -r number; do
         grep -q "| $number\( |\|$\)" readme || {
             echo "the README does not have $number"

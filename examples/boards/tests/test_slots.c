@@ -1,4 +1,4 @@
-/* firmware_slots.c - does examples/firmware/slots.c lose no save, whatever
+/* test_slots.c - does examples/boards/slots.c lose no save, whatever
    happens to its two slots? Here they are memory: the power may go at any byte,
    and a slot may be worn out. Prints what is wrong. */
 #include <stdio.h>

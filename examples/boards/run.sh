@@ -4,7 +4,7 @@
 # kill the emulator at a random moment. The weights must be those of this
 # computer. A second run in the same FOLDER waits for the first.
 
-. examples/firmware/boards.sh
+. examples/boards/boards.sh
 
 unset CDPATH # cd would print the folder
 build=$1 cuts=$2
@@ -201,7 +201,7 @@ parts() {
 
 ask() {
     program=$build/$board.elf
-    link_for $board "$program" examples/firmware/learn.c -I"$build" || {
+    link_for $board "$program" examples/boards/learn.c -I"$build" || {
         complain 'it does not compile'
         return
     }
@@ -227,9 +227,9 @@ ask() {
     grep 'per index' "$build/$board.whole" | sed 's/^/    /'
 }
 
-${CC:-cc} -std=c99 -O1 -o "$build/records" examples/firmware/records.c &&
+${CC:-cc} -std=c99 -O1 -o "$build/records" examples/boards/records.c &&
     "$build/records" >"$build/records.h" &&
-    ${CC:-cc} -std=c99 -O1 -o "$build/cut" examples/firmware/cut.c || exit 1
+    ${CC:-cc} -std=c99 -O1 -o "$build/cut" examples/boards/cut.c || exit 1
 core=$build/host.o
 $(compiler_of host) -I. -c -o "$core" $firmware/sampler.c || exit 1
 for other in host other_firmware other_run; do
@@ -238,7 +238,7 @@ for other in host other_firmware other_run; do
     [ $other != other_run ] || flags=-DSEED=43
     rm -rf "$build/$other"
     mkdir "$build/$other"
-    link_for host "$build/$other/learn" examples/firmware/learn.c $flags \
+    link_for host "$build/$other/learn" examples/boards/learn.c $flags \
         -I"$build" || exit 1
     (cd "$build/$other" && ./learn >said) || exit 1
 done

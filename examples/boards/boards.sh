@@ -4,7 +4,7 @@
 boards='microbit virt avr'
 # Other cores on these boards; the tests only compare their checksums.
 others='virt-rv32i virt-rv64imac avr-atmega2560'
-firmware=examples/firmware
+firmware=examples/boards
 
 # Ends the script if an argument is not a board.
 check_boards() { # BOARD...

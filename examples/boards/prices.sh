@@ -3,7 +3,7 @@
 # functions that are called, and RAM per object; and first how soon saves wear
 # out a slot.
 
-. examples/firmware/boards.sh
+. examples/boards/boards.sh
 
 check_boards "$@"
 object=$(mktemp) && trap 'rm -f "$object"' EXIT || exit
