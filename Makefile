@@ -300,14 +300,14 @@ install uninstall: export INCLUDEDIR := $(INCLUDEDIR)
 install uninstall: export PKGCONFIGDIR := $(PKGCONFIGDIR)
 install uninstall: export DESTDIR := $(DESTDIR)
 install uninstall:
-	@sh examples/unix/install.sh $@
+	@sh examples/packaging/unix/install.sh $@
 
 # All that people install, in build/packages. RELEASE is the address of the
 # folder that the archive will be downloaded from.
 packages:
-	@sh examples/packages/make.sh
+	@sh examples/packaging/make.sh
 release:
-	@sh examples/packages/release.sh
+	@sh examples/packaging/release.sh
 
 # The long statistical tests of the permutation; make test runs the short ones.
 quality: build/quality/quality

@@ -4,7 +4,7 @@
 arduino=/usr/share/arduino/hardware/arduino/avr
 
 staged() {
-    (cd "$root" && sh examples/packages/arduino.sh "$folder/staged") >said 2>&1
+    (cd "$root" && sh examples/packaging/arduino.sh "$folder/staged") >said 2>&1
     nothing <said
 }
 

@@ -2,12 +2,12 @@
 # what a user does, and compares what the project's program prints. (In Chromium
 # examples/js/tests/page.mjs asks for it.)
 
-. examples/packages/common.sh
+. examples/packaging/common.sh
 tools=build/npm/node_modules
 
 # An empty project in the folder `app`, and what its program must print.
 project() {
-    (cd "$root" && sh examples/packages/npm.sh "$folder")
+    (cd "$root" && sh examples/packaging/npm.sh "$folder")
     mkdir -p app/node_modules/statesampler
     tar -xzf statesampler-*.tgz --strip-components=1 \
         -C app/node_modules/statesampler
@@ -84,7 +84,7 @@ contents() {
     node -p 'require("statesampler/package.json").version' >../version
     read_version <"$root/statesampler.h" | cmp - ../version
     mv ../statesampler-*.tgz ../first
-    (cd "$root" && umask 077 && sh examples/packages/npm.sh "$folder")
+    (cd "$root" && umask 077 && sh examples/packaging/npm.sh "$folder")
     cmp ../first ../statesampler-*.tgz
 }
 

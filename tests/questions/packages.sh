@@ -1,7 +1,7 @@
 # packages.sh - the packages for C and C++, each by one who does no more than
 # install it and use it; the archive of a release; make packages and release.
 
-. examples/packages/common.sh
+. examples/packaging/common.sh
 
 # Links in the folder `tools`, for a PATH without compilers.
 have_only() { # NAME...
@@ -209,7 +209,7 @@ set_version() { # VERSION
 make_archive() {
     fresh_tree
     address=file://$(echo "$PWD" | sed 's/ /%20/g')/made
-    (cd tree && RELEASE=$address sh examples/packages/archive.sh ../made)
+    (cd tree && RELEASE=$address sh examples/packaging/archive.sh ../made)
     archive=$(echo made/statesampler.h-*.tar.gz)
 }
 
@@ -266,7 +266,7 @@ PYTHON
 # input says. One program makes the implementation, two call the library.
 project_of() { # LANGUAGE...
     mkdir user
-    sed -n '/^cmake_minimum_required/p' "$root/examples/packages/README.md" \
+    sed -n '/^cmake_minimum_required/p' "$root/examples/packaging/README.md" \
         >user/CMakeLists.txt
     echo "project(user LANGUAGES $*)" >>user/CMakeLists.txt
     cat >>user/CMakeLists.txt
@@ -337,16 +337,16 @@ use() { # HOW OPTION...
     shift
     case $how in
     add_subdirectory)
-        echo "add_subdirectory([=[$root/examples/cmake]=] statesampler)"
+        echo "add_subdirectory([=[$root/examples/packaging/cmake]=] statesampler)"
         ;;
     FetchContent)
         make_archive >&2
         sed -n -e "s|URL http.*|URL [=[$PWD/$archive]=]|" \
             -e '/^include(FetchContent)/,/^FetchContent_Make/p' \
-            "$root/examples/packages/README.md"
+            "$root/examples/packaging/README.md"
         ;;
     find_package)
-        quietly cmake -S "$root/examples/cmake" -B theirs "$@" >&2
+        quietly cmake -S "$root/examples/packaging/cmake" -B theirs "$@" >&2
         quietly cmake --build theirs >&2
         quietly cmake --install theirs --prefix "$PWD/installed" >&2
         rm -rf theirs
@@ -453,7 +453,7 @@ END
 
 # What a script makes in the folder $1 gets this complaint.
 complained() { # SENTENCE SCRIPT
-    echo "$2" >tree/examples/packages/1.sh
+    echo "$2" >tree/examples/packaging/1.sh
     fails "$MAKE" -s -C tree packages
     grep -qx "$1" said || {
         cat said
@@ -482,7 +482,7 @@ packages_complain() {
 }
 
 keep_scripts() { # NAME...
-    for script in tree/examples/packages/*.sh; do
+    for script in tree/examples/packaging/*.sh; do
         name=$(basename "$script" .sh)
         case " $* " in
         *" $name "*) ;;
@@ -535,12 +535,12 @@ releases() {
     refused 'without a commit' '1s/s/S/' README.md
     fails "$MAKE" -s -C tree release
     grep -q '^release: RELEASE=https' said
-    echo 'echo "skip one: two is not here"' >tree/examples/packages/1.sh
+    echo 'echo "skip one: two is not here"' >tree/examples/packaging/1.sh
     commit
     fails "$MAKE" -s -C tree release RELEASE=file:///there
     grep -q '^release: install ' said
     echo 'cp LICENSE "$1/one-$(read_version <statesampler.h).tgz"' |
-        cat examples/packages/common.sh - >tree/examples/packages/1.sh
+        cat examples/packaging/common.sh - >tree/examples/packaging/1.sh
     commit
     quietly "$MAKE" -s -C tree release RELEASE=file:///there
     for name in statesampler.h-.*.tar.gz one-.*.tgz; do

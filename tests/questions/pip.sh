@@ -63,10 +63,10 @@ each_once() { # PROGRAM
 # The wheel that is made from the sdist is that of the repository.
 contents() { # PYTHON
     ls -AR examples/python >before
-    PYTHON=$1 quietly sh examples/packages/python.sh packages
+    PYTHON=$1 quietly sh examples/packaging/python.sh packages
     quietly "$1" -m pip wheel --no-build-isolation -w wheel ./examples/python
     ls -AR examples/python | diff before -
-    version=$(. ./examples/packages/common.sh && read_version <statesampler.h)
+    version=$(. ./examples/packaging/common.sh && read_version <statesampler.h)
     wheel=$(cd wheel && echo statesampler-$version-py3-none-*_*.whl)
     ls packages/statesampler-$version.tar.gz packages/$wheel wheel/$wheel
     for made in packages wheel; do
@@ -192,7 +192,7 @@ refusals() { # PYTHON
         $install -e ./examples/python
     cp -R examples/python half
     refused 'is not in .*half: install from a whole checkout' $install ./half
-    PYTHON=$1 quietly sh examples/packages/python.sh packages
+    PYTHON=$1 quietly sh examples/packaging/python.sh packages
     wheel=$(echo packages/*.whl)
     cp $wheel statesampler-0-py3-none-win_arm64.whl
     refused 'not a supported wheel on this platform' \
@@ -290,7 +290,7 @@ END
 # Where a library exports what it says, it says all that Python calls.
 windows() {
     for compiler in cc x86_64-w64-mingw32-gcc; do
-        $compiler -std=c99 -shared -fPIC -I. -Iexamples -o $compiler.so \
+        $compiler -std=c99 -shared -fPIC -I. -Iexamples/extras -o $compiler.so \
             examples/python/statesampler/library.c
     done
     nm -D --defined-only cc.so | sed -n 's/.* statesampler_/statesampler_/p' |

@@ -4,7 +4,7 @@
 # away. Both are written beside their names, then renamed. A comment in
 # statesampler.pc counts the folders that were made, which uninstall removes.
 
-. examples/packages/common.sh
+. examples/packaging/common.sh
 
 action=$1
 # Without /./ and //, so that the folders of a path can be counted.

@@ -4,7 +4,7 @@
 # what the scripts said, such as what is left out and what to install for it.
 # RELEASE: see archive.sh.
 
-. examples/packages/common.sh
+. examples/packaging/common.sh
 out=$PWD/build/packages
 status=0 said=
 # The last pattern matches what has no :// in it.
@@ -15,7 +15,7 @@ case $release in
     ;;
 esac
 rm -rf "$out" && mkdir -p "$out" || exit 1
-for script in examples/packages/*.sh; do
+for script in examples/packaging/*.sh; do
     case $script in
     */common.sh | */make.sh | */release.sh) ;;
     *) said="$said

@@ -2,7 +2,7 @@
 # release.sh - checks that what is here can be released, makes the packages, and
 # prints what is left for a person to do.
 
-. examples/packages/common.sh
+. examples/packaging/common.sh
 
 fail() { # SENTENCE
     echo "release: $1" >&2
@@ -29,7 +29,7 @@ readme=$(sed -n 's/^Version \([0-9.]*\):.*/\1/p' README.md)
     'RELEASE=https://... must say where the archive can be downloaded'
 
 mkdir -p build
-sh examples/packages/make.sh >build/release.log || exit 1
+sh examples/packaging/make.sh >build/release.log || exit 1
 cat build/release.log
 ! grep -q '^skip ' build/release.log ||
     fail 'install the tools of what is skipped above'

@@ -2,7 +2,7 @@
 # arduino.sh FOLDER - stages the folders that boards' package managers take:
 #     arduino  a library for the Arduino IDE and, by library.json, PlatformIO
 #     esp-idf  a component       zephyr  a module
-. examples/packages/common.sh
+. examples/packaging/common.sh
 set -e
 
 version=$(read_version <statesampler.h)

@@ -2,7 +2,7 @@
 # npm.sh FOLDER - makes the npm package FOLDER/statesampler-VERSION.tgz of what
 # `make web` builds. It needs neither npm nor a network, and the same sources
 # and tools make the same bytes.
-. examples/packages/common.sh
+. examples/packaging/common.sh
 set -e
 
 for tool in clang wasm-ld; do

@@ -3,7 +3,7 @@
 # not leave out (.gitattributes), and the recipes of the package managers that
 # fetch it from RELEASE, an address.
 
-. examples/packages/common.sh
+. examples/packaging/common.sh
 out=$1
 # Below another project's git, git would archive that.
 [ -e .git ] && command -v git >/dev/null || {
@@ -30,5 +30,5 @@ fill_all() { # FROM TO
             -e "s|@SHA512@|$sha512|g" "$1/$file" >"$2/$file"
     done
 }
-fill_all examples/packages/recipes "$out/recipes"
-fill_all examples/meson "$out/recipes/meson/packagefiles/statesampler"
+fill_all examples/packaging/recipes "$out/recipes"
+fill_all examples/packaging/meson "$out/recipes/meson/packagefiles/statesampler"
