@@ -188,6 +188,8 @@ let waits = new AbortController();
 const lock = async (options, call) =>
     navigator.locks?.request("statesampler-page", options, call);
 
+/* Before the store says that this tab has the run: one that reads so there asks
+   for its share at once. */
 function hold() {
     alone = false;
     waits.abort();
@@ -387,6 +389,7 @@ async function begin(text, worldSize) {
         const found = await find(kept);
         if (found?.run && !found.ends && await done(kept.get("tab")) !== me)
             return false;
+        hold();
         clear(kept, text);
         return true;
     });
@@ -395,7 +398,6 @@ async function begin(text, worldSize) {
         return tell();
     }
     phase = "running";
-    hold();
     samplers = samplers_of(text, worldSize);
     run = { text, weights: first_weights(), losses: [], interruptions: 0,
             kept: 0 };
@@ -413,12 +415,11 @@ async function go_on(worldSize) {
             return;
         ({ run, samplers } = found);
         run.interruptions += found.ends ? 0 : 1;
+        hold();
         kept.put(me, "tab");
         keep(kept);
     });
     phase = run ? "running" : "empty";
-    if (run)
-        hold();
     tell({ losses: run?.losses ?? [],
            text: run ? new TextDecoder().decode(run.text) : "",
            ...(found?.wrong && { problem: found.wrong }) });
