@@ -1,5 +1,6 @@
 # statesampler.h needs no build: copy it. This Makefile builds the demo, the
-# examples, the tests and the benchmarks, all under build/.
+# examples, the tests and the benchmarks, all under build/. Each product has its
+# own in its folder of examples, and tests/ has one: this hands down to them.
 
 CFLAGS ?= -O2
 FILES ?=
@@ -24,7 +25,7 @@ help:
 	@echo 'make deps        install what the tests need: packages of Debian, and'
 	@echo '                 of npm in build/npm: 1.6 GB to download, 7.3 GB on'
 	@echo '                 disk (deps-npm: those of npm alone)'
-	@echo 'make test        run every test, one line each: about 10 minutes'
+	@echo 'make test        run every test, by CTest: about 10 minutes'
 	@echo 'make mutants     check that the tests notice 900 faults put into'
 	@echo '                 the header: 10 minutes (mutants-all: all faults, an'
 	@echo '                 hour)'
@@ -65,9 +66,10 @@ help:
 	@echo 'make release     check what is to be released, and say the next steps'
 	@echo 'make clean       remove build/'
 	@echo 'Times are for two cores. FILES="a b" make demo trains on these files.'
-	@echo 'ONLY=pattern make test runs the matching tests, JOBS at a time; fuzz,'
-	@echo 'prove and storm take ONLY too. CC and CFLAGS work as usual; the examples'
-	@echo 'also compile as C++ (CC=g++).'
+	@echo 'ONLY=pattern make test runs the matching tests, JOBS at a time; make'
+	@echo 'fuzz, prove and storm take ONLY too. A folder of examples with a'
+	@echo 'Makefile is a product of its own: make -C examples/js test. CC and'
+	@echo 'CFLAGS work as usual; the examples also compile as C++ (CC=g++).'
 
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
@@ -76,54 +78,13 @@ examples: $(patsubst examples/%.c,build/%,$(filter-out \
     $(if $(STB_FLAGS),,examples/grow.c),$(wildcard examples/*.c)))
 	@$(if $(STB_FLAGS),:,echo 'skip grow: stb_ds.h is not here')
 
-# The core's tests, with CC alone.
+# What CC alone can test of the header.
 check:
-	@CHECK=1 MAKEFLAGS= sh tests/run.sh
+	@MAKEFLAGS= sh tests/check.sh
 
-# make deps test runs deps first, also under -j.
+# Everything: make deps test runs deps first, also under -j.
 test: | $(filter deps,$(MAKECMDGOALS))
 	@MAKEFLAGS= sh tests/run.sh
-
-# SEED and QUOTA choose the sample of generated faults that mutants runs.
-mutants mutants-all: | $(filter deps test,$(MAKECMDGOALS))
-	@if command -v python3 >/dev/null; then \
-	    python3 tests/mutants.py $(filter all,$(subst -, ,$@)); \
-	else echo 'skip mutants: python3 is not installed'; fi
-
-# Every test under valgrind and the sanitizers that are too slow for make test.
-sanitize:
-	@[ -z "$$ONLY" ] || { \
-	    echo 'sanitize does not take ONLY: it always runs all its tests'; \
-	    exit 1; }
-	@SANITIZE=1 ONLY='^test_.*: (clang-(memory|thread|implicit)|valgrind),' \
-	    MAKEFLAGS= sh tests/run.sh
-
-# Each harness runs SECONDS under each fuzzer; findings go to build/fuzz.
-SECONDS ?= 60
-fuzz: web
-	@sh tests/fuzz/run.sh $(SECONDS)
-
-# Compares the digest of CASES random cases, drawn from SEED, across every line
-# of tests/ways.sh, WebAssembly and, if there is one, a GPU.
-fuzz-agree:
-	@for number in "$${CASES:-1}" "$${SEED:-1}"; do \
-	    case $$number in *[!0-9]* | 0* | ??????????*) \
-	        echo 'fuzz-agree: CASES and SEED are whole numbers above 0,' \
-	            "of at most 9 digits, not $$number"; exit 1;; \
-	    esac; \
-	done
-	@ONLY='^the checksum of every part|^CUDA: every function' \
-	    CASES="$${CASES:-1000000}" SEED="$${SEED:-1}" MAKEFLAGS= \
-	    sh tests/run.sh
-
-# ONLY=pattern proves only what it matches.
-prove: | $(filter deps-prove,$(MAKECMDGOALS))
-	@sh tests/prove/prove.sh
-
-complexity:
-	@sh tests/complexity.sh
-sizes:
-	@sh tests/sizes.sh
 
 bench:
 	@MAKEFLAGS= sh bench/run.sh
@@ -137,198 +98,36 @@ gpu:
 	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
 	else echo 'skip gpu: nvcc is not installed'; fi
 
-# Kills and resumes a training: in plain PyTorch, then in each framework.
-torch:
-	@! python=$$(sh examples/python/tests/python.sh) || { \
-	    $$python examples/python/train.py && \
-	    CHAINS=3 $$python examples/python/tests/test_kills.py; }
-
-torch-figures:
-	@! python=$$(sh examples/python/tests/python.sh) || \
-	    $$python examples/python/figures.py
-
-# CUTS is the number of power cuts, BOARDS some of microbit, virt and avr.
-CUTS ?= 20
-BOARDS ?=
-firmware:
-	@sh examples/boards/run.sh build/firmware "$(CUTS)" $(BOARDS)
-	@sh examples/boards/prices.sh $(BOARDS)
-
-# The JavaScript module and the page, in build/web. One rule makes all of it, so
-# that two tests that need it at the same time do not build it twice.
-web packages release: export RELEASE := $(RELEASE)
-web: build/web/made
-	@[ ! -f build/web/index.html ] || echo 'open build/web/index.html in a' \
-	    'browser; JavaScript imports build/web/statesampler.mjs'
-build/web/made: $(wildcard examples/js/*.* examples/js/page/*) \
-    tests/vectors.json statesampler.h LICENSE build/web/release
-	@sh examples/js/build.sh
-# The address that the page was built with; another one builds it anew.
-build/web/release: always
-	@mkdir -p build/web; echo "$$RELEASE" | cmp -s - $@ || \
-	    echo "$$RELEASE" >$@
-always:
-
-web-test:
-	@ONLY='JavaScript|The page' $(MAKE) --no-print-directory test
-
-# The time of an index in JavaScript, compared with a table's.
-web-speed: web
-	@command -v node >/dev/null || { \
-	    echo 'skip web-speed: node is not installed'; exit 0; }; \
-	    [ -f build/web/index.html ] || exit 0; \
-	    node --no-liftoff bench/web.mjs
-
-# Screenshots of the page, and the one that examples/README.md shows.
-web-shots: web
-	@for tool in node chromium; do command -v $$tool >/dev/null || { \
-	    echo "skip web-shots: $$tool is not installed"; exit 0; }; done; \
-	    [ -f build/web/index.html ] || exit 0; mkdir -p build/web/shots && \
-	    node examples/js/tests/shots.mjs build/web/shots && \
-	    { ! command -v optipng >/dev/null || \
-	    optipng -quiet build/web/shots/light.png; } && \
-	    cp build/web/shots/light.png examples/js/page/page.png
-
-# The data-parallel trainer of examples/trainer. Flags must not reorder floating
-# point or contract a * b + c, as the bits would then depend on the flags.
-MPICC ?= mpicc
-TRAINER_CFLAGS ?= -O3 -march=native
-TRAINER_FLAGS = -std=c99 $(TRAINER_CFLAGS) -ffp-contract=off -fno-math-errno \
-    -fno-trapping-math -I. \
-    $(shell pkg-config --cflags openblas yaml-0.1 2>/dev/null)
-TRAINER_LIBS = $(shell pkg-config --libs openblas yaml-0.1 2>/dev/null) -lm
-TRAINER_OBJECTS = $(patsubst examples/trainer/%.c,build/trainer/%.o,\
-    $(wildcard examples/trainer/*.c))
-trainer:
-	@! sh examples/trainer/here.sh $(MPICC) || \
-	    $(MAKE) --no-print-directory build/trainer/trainer
-trainer-demo:
-	@! sh examples/trainer/here.sh $(MPICC) || { \
-	    $(MAKE) --no-print-directory build/trainer/trainer && \
-	    sh examples/trainer/demo.sh; }
-trainer-figures: trainer-demo
-	cp build/trainer/demo/loss.svg build/trainer/demo/memory.svg \
-	    examples/trainer
-trainer-mutants:
-	@! sh examples/trainer/here.sh $(MPICC) || { \
-	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
-	    sh examples/trainer/tests/mutants.sh; }
-trainer-long:
-	@! sh examples/trainer/here.sh $(MPICC) || { \
-	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
-	    LONG=1 KILLS=$(or $(KILLS),200) sh examples/trainer/tests/runs.sh \
-	    build/trainer/trainer examples/trainer/tests/small.yaml processes memory \
-	    sharded sharded_o1 ways ways_o1 elsewhere kills; }
-trainer-bench:
-	@! sh examples/trainer/here.sh $(MPICC) || { \
-	    $(MAKE) --no-print-directory build/trainer/trainer \
-	        build/trainer/test/bench build/trainer/test/bigram && \
-	    sh examples/trainer/tests/bench.sh | tee build/trainer/bench && \
-	    ! grep -q MISSED build/trainer/bench; }
-build/trainer/trainer: $(TRAINER_OBJECTS)
-	$(MPICC) $(LDFLAGS) -o $@ $(TRAINER_OBJECTS) $(TRAINER_LIBS)
-# The sampler takes less than a thousandth of a step: -O1 compiles faster.
-build/trainer/sampler.o: TRAINER_CFLAGS += -O1
-build/trainer/%.o: examples/trainer/%.c $(wildcard examples/trainer/*.h) \
-    statesampler.h
-	@mkdir -p $(@D)
-	$(MPICC) $(TRAINER_FLAGS) -c -o $@ $<
-
-# build/trainer/test/NAME is examples/trainer/tests/test_NAME.c with the trainer except
-# its main. `gradients` is test_model.c compiled to compute in double.
-GRADIENTS_OBJECTS = $(patsubst %,build/trainer/%.o,agree memory sampler text)
-build/trainer/test/gradients: examples/trainer/tests/test_model.c \
-    $(GRADIENTS_OBJECTS) $(wildcard examples/trainer/*.[ch])
-	@mkdir -p $(@D)
-	$(MPICC) $(TRAINER_FLAGS) -DTRAINER_DOUBLE -Iexamples/trainer -o $@ $< \
-	    $(patsubst %,examples/trainer/%.c,kernels model) \
-	    $(GRADIENTS_OBJECTS) $(TRAINER_LIBS)
-# This one needs the configuration only. STRICT holds the warning flags.
-build/trainer/test/config_test: $(wildcard examples/trainer/tests/*_test.[ch] \
-    examples/trainer/tests/config_texts.h examples/trainer/config*.[ch])
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=c99 $(STRICT) -o $@ $(filter %.c,$^) \
-	    $(shell pkg-config --cflags --libs yaml-0.1) -lm
-build/trainer/test/%: examples/trainer/tests/test_%.c $(TRAINER_OBJECTS)
-	@mkdir -p $(@D)
-	$(MPICC) $(TRAINER_FLAGS) -Iexamples/trainer -o $@ $< \
-	    $(filter-out build/trainer/main.o,$(TRAINER_OBJECTS)) $(TRAINER_LIBS)
-
-# Every call of a save, and COUNT of those of the trainer's checkpoints.
-crash: build/fuzz/crash_save
-	@command -v python3 >/dev/null || { \
-	    echo 'skip crash: python3 is not installed'; exit 0; }; \
-	    missing=$$(python3 tests/fuzz/crash.py missing) || exit; \
-	    [ -z "$$missing" ] || { \
-	    echo "skip crash: $$missing is not installed"; exit 0; }; \
-	    python3 tests/fuzz/crash.py save $< || exit; \
-	    ! sh examples/trainer/here.sh $(MPICC) || { \
-	    $(MAKE) --no-print-directory -s build/trainer/trainer && \
-	    python3 tests/fuzz/crash.py trainer build/trainer/trainer; }
-build/fuzz/crash_%: tests/fuzz/crash_save.c statesampler.h
-	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -DSTATESAMPLER_IMPLEMENTATION \
-	    $(if $(filter control,$*),-DCRASH_BROKEN) -I. $(LDFLAGS) -o $@ $<
-
-# The largest sizes; takes a minute.
-scale: build/fuzz/scale
-	build/fuzz/scale
-build/fuzz/scale: tests/fuzz/scale.c statesampler.h
-	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@ $<
-
-# RUNS kills of whole runs, of every kind whose tools are installed, or of those
-# that ONLY matches.
-RUNS ?= 1000
-storm: build/train_text web
-	@if sh examples/trainer/here.sh $(MPICC); then \
-	    $(MAKE) --no-print-directory -s build/trainer/trainer; fi
-	@command -v python3 >/dev/null || { \
-	    echo 'skip storm: python3 is not installed'; exit 0; }; \
-	    TORCH_PYTHON=$$(sh examples/python/tests/python.sh) \
-	    python3 tests/fuzz/storm.py $(RUNS) $(SEED)
-
 clean:
 	rm -rf build
 
-# The header and statesampler.pc. Nothing is compiled, nothing goes to build/.
-PREFIX ?= /usr/local
-INCLUDEDIR ?= $(PREFIX)/include
-PKGCONFIGDIR ?= $(PREFIX)/share/pkgconfig
-install uninstall: export PREFIX := $(PREFIX)
-install uninstall: export INCLUDEDIR := $(INCLUDEDIR)
-install uninstall: export PKGCONFIGDIR := $(PKGCONFIGDIR)
-install uninstall: export DESTDIR := $(DESTDIR)
-install uninstall:
-	@sh examples/packaging/unix/install.sh $@
+# --- What other Makefiles have ------------------------------------------------
 
-# All that people install, in build/packages. RELEASE is the address of the
-# folder that the archive will be downloaded from.
-packages:
-	@sh examples/packaging/make.sh
-release:
-	@sh examples/packaging/release.sh
+DOWN = $(MAKE) --no-print-directory -C
 
-# The long statistical tests of the permutation; make test runs the short ones.
-quality: build/quality/quality
-	build/quality/quality long build/quality
-	build/quality/quality selftest 0.25 3
-	sh tests/quality/dieharder.sh build/quality/quality build/quality 600
+mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
+crash scale storm quality quality-rounds vectors: \
+    | $(filter deps deps-prove test,$(MAKECMDGOALS))
+	@$(DOWN) tests $@
+build/test/% build/fuzz/% build/quality/%: always
+	@$(DOWN) tests ../$@
 
-quality-rounds: build/quality/quality
-	build/quality/quality rounds build/quality
+web trainer:
+	@$(DOWN) examples/$(if $(filter web,$@),js,trainer)
+web-% build/web/%: always
+	@$(DOWN) examples/js $(if $(filter build/%,$@),../../$@,$*)
+trainer-% build/trainer/%: always
+	@$(DOWN) examples/trainer $(if $(filter build/%,$@),../../$@,$*)
+torch:
+	@$(DOWN) examples/python train
+torch-%: always
+	@$(DOWN) examples/python $*
+firmware:
+	@$(DOWN) examples/boards run
+packages release install uninstall:
+	@$(DOWN) examples/packaging $@
 
-# Renamed into place, as two tests may build it at the same time.
-build/quality/quality: $(wildcard tests/quality/*.[ch]) statesampler.h
-	@mkdir -p $(@D)
-	$(CC) -std=c99 $(CFLAGS) -O3 -I. $(LDFLAGS) -o $@.$$$$ \
-	    tests/quality/*.c -lm && mv $@.$$$$ $@
-
-# The test vectors, from an independent program. If it fails, the file stays.
-vectors:
-	@mkdir -p build
-	python3 tests/reference.py >build/vectors.json
-	cp build/vectors.json tests/vectors.json
+# --- Examples -----------------------------------------------------------------
 
 # The examples are C99 and, for a CC that is a C++ compiler, C++.
 STANDARD = $(if $(findstring ++,$(CC)),,-std=c99)
@@ -373,19 +172,9 @@ build/gpu: bench/gpu.cu statesampler.h
 	@mkdir -p $(@D)
 	$(NVCC) $(GPU_FLAGS) '-DGPU_FLAGS="$(GPU_FLAGS)"' -I. -o $@ $<
 
-# build/test/WAY/NAME is tests/NAME.c compiled as the line WAY of tests/ways.sh
-# says, and linked with build/test/WAY/core.o.
-.PRECIOUS: build/test/%/core.o
-build/test/%/core.o: tests/core.c statesampler.h tests/ways.sh
-	@mkdir -p $(@D)
-	@sh tests/ways.sh $* $< $@
-.SECONDEXPANSION:
-build/test/%: tests/$$(basename $$(*F)).c $$(@D)/core.o \
-    $(wildcard tests/*.h examples/extras/*.h)
-	@mkdir -p $(@D)
-	@sh tests/ways.sh $(*D) $< $@
+# --- Tools --------------------------------------------------------------------
 
-# What deps installs, for tests/questions.
+# What deps installs, for the tests.
 PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs npm node-typescript \
     chromium chromium-sandbox binaryen esbuild \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
@@ -411,17 +200,13 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs npm node-typescript \
 
 deps:
 	@sh tests/deps.sh $(PACKAGES)
-	@sh examples/js/tests/deps.sh
+	@$(DOWN) examples/js deps
 deps-npm:
-	@sh examples/js/tests/deps.sh
+	@$(DOWN) examples/js deps
 
-# What make prove also needs; large because of OCaml.
-deps-prove:
-	@sh tests/deps.sh z3 why3 frama-c-base python3
+always:
 
-.PHONY: help demo examples check test mutants mutants-all fuzz fuzz-agree \
-    crash storm scale sanitize prove deps-prove complexity sizes bench \
-    bench-figures quality quality-rounds vectors gpu torch torch-figures \
-    firmware web web-test web-speed web-shots trainer trainer-demo \
-    trainer-figures trainer-mutants trainer-bench trainer-long clean deps \
-    deps-npm install uninstall packages release always
+.PHONY: help demo examples check test bench bench-figures gpu clean mutants \
+    mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
+    crash scale storm quality quality-rounds vectors web trainer torch firmware \
+    packages release install uninstall deps deps-npm always

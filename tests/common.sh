@@ -1,19 +1,22 @@
-# common.sh - what questions share: tests/run.sh reads it before each topic,
-# and tests/sizes.sh reads it too.
+# common.sh - what the files of cases share; tests/sizes.sh reads it too.
 
 . tests/ways.sh
 
-# --- Asking -------------------------------------------------------------------
+# --- Listing ------------------------------------------------------------------
 
-# Puts a question and the call that answers it on the list.
-ask() { # QUESTION CALL...
-    question=$1
+# Puts a test and the call that is it on CTest's list.
+add_test() { # NAME CALL...
+    name=$1
     shift
-    printf '%s\t%s\t%s\n' "$topic" "$question" "$*" >>"$run/list"
+    cat >>$lists/CTestTestfile.cmake <<END
+add_test([==[$name]==] "sh" "$PWD/tests/case.sh" "$file" [==[$*]==])
+set_tests_properties([==[$name]==] PROPERTIES LABELS "$topic"
+    SKIP_RETURN_CODE 77 TIMEOUT $([ -z "$drawn" ] && echo 900 || echo 7200))
+END
 }
 
 skip() { # WHAT TOOL
-    echo "skip $1: $2 is not here" >>"$run/skipped"
+    echo "skip $1: $2 is not here" >>$lists/skipped
 }
 
 # Whether a tool is there. If not, one line says what is left out.
@@ -42,7 +45,7 @@ processor_has() { # FEATURE
     grep -qsw "$1" /proc/cpuinfo
 }
 
-# --- Answering ----------------------------------------------------------------
+# --- Testing ------------------------------------------------------------------
 
 # Succeeds if standard input is empty; otherwise it is the complaint.
 nothing() {
@@ -50,7 +53,7 @@ nothing() {
 }
 
 # Succeeds if the command fails; what it said is in `said`. A `! command` alone
-# ends no question, as `set -e` leaves it out.
+# ends no test, as `set -e` leaves it out.
 fails() { # COMMAND...
     ! "$@" >said 2>&1 || {
         echo "not refused: $*"
@@ -82,8 +85,8 @@ made() { # FILE
     }
 }
 
-# Makes files that several questions need at the same time. Where there is
-# flock, the first question makes them and the others wait.
+# Makes files that several tests need at the same time. Where there is flock,
+# the first test makes them and the others wait.
 make_once() { # FILE...
     mkdir -p "$root/build"
     set -- "$MAKE" -s "$@"
@@ -114,8 +117,8 @@ same_checksum() { # SIZES
     sed "s/^checksum/note:/; s/\$/, $1/" here
 }
 
-# A Windows of the question's own, in the folder `wine`, whose files may have
-# any name. It ends with the question, also when that is broken off: it would
+# A Windows of the test's own, in the folder `wine`, whose files may have
+# any name. It ends with the test, also when that is broken off: it would
 # go on for ever. It makes no menus in HOME. To make one takes four seconds of
 # processor time, so the first is kept, and the others are links to its files.
 # Only its registry is copied: wine would write through a link.
@@ -128,7 +131,7 @@ begin_windows() {
     if [ ! -d "$first" ]; then
         wineboot -i >/dev/null 2>&1 </dev/null
         end_windows
-        # Another question may have kept one meanwhile.
+        # Another test may have kept one meanwhile.
         mv -T wine "$first" 2>/dev/null || rm -rf wine
     fi
     cp -al "$first" wine

@@ -9,7 +9,7 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 # A name; how much is asked (full; reduced; orders: reduced, and only of the
 # tests of orders, where a compiler's code can go wrong; bulk: of those of the
 # code that has another shape with other vectors; small: of those of the small
-# build; files: of those of files; sum: no test; apart: by questions of its own;
+# build; files: of those of files; sum: no test; apart: by tests of its own;
 # long: nothing but by make sanitize); what else it needs (the tool that runs it
 # where this computer cannot, under=TOOL, cpu=FEATURE, or `runtime`: a library
 # without which an empty program does not link); the compiler. The checksum of
@@ -131,7 +131,7 @@ compile_by_way() { # WAY SOURCE TARGET
     *) around=-O0 ;;
     esac
     case $1 in windows) libraries=-lm ;; *) libraries='-lm -lpthread' ;; esac
-    # Two questions may make the same file at the same time.
+    # Two tests may make the same file at the same time.
     new=$3.$$ target=$3
     if [ "$2" = tests/core.c ]; then
         set -- $core_flags -c "$2"
