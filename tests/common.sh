@@ -6,11 +6,11 @@
 
 # Puts a test and the call that is it on CTest's list.
 add_test() { # NAME CALL...
-    name=$1
+    test_name=$1
     shift
     cat >>$lists/CTestTestfile.cmake <<END
-add_test([==[$name]==] "sh" "$PWD/tests/case.sh" "$file" [==[$*]==])
-set_tests_properties([==[$name]==] PROPERTIES LABELS "$topic"
+add_test([==[$test_name]==] "sh" "$PWD/tests/case.sh" "$cases" [==[$*]==])
+set_tests_properties([==[$test_name]==] PROPERTIES LABELS "$topic"
     SKIP_RETURN_CODE 77 TIMEOUT $([ -z "$drawn" ] && echo 900 || echo 7200))
 END
 }

@@ -21,9 +21,9 @@ export lists=build/test/lists
 # Writes the tests of a file of cases for CTest. Skips what has no tool.
 list() { # FILE
     (
-        file=$1 topic=$(basename "$1" .sh)
+        cases=$1 topic=$(basename "$1" .sh)
         . tests/common.sh
-        . "$file"
+        . "$cases"
         list_tests
     )
 }

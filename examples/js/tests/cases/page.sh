@@ -1,4 +1,4 @@
-# web.sh - the header in JavaScript, and the page: examples/js.
+# page.sh - the header in JavaScript, and the page: examples/js.
 
 # One test of examples/js/tests/module.mjs, with vectors or without.
 module() { # QUESTION simd|plain|inlined|inlined-plain
