@@ -429,7 +429,7 @@ OPTIONS
                                 sampler never initialised). By default nothing.
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
                                 SHUFFLE, INTERLEAVED and PAD. init, load and
-                                describe refuse the rest (EINVAL, -115).
+                                describe refuse the rest (EINVAL_LEFT_OUT).
 
    Wherever you include this file, the same everywhere:
    STATESAMPLER_STATIC          makes every function static. Each file that
@@ -649,90 +649,10 @@ ALGORITHM 1
 #define STATESAMPLER_TAIL_UNEVEN 2
 #define STATESAMPLER_TAIL_CARRY 3
 
-/* Functions that return int return a negative code when something is wrong.
-   Compare STATESAMPLER_KIND(code), its kind, with those below, and print
-   statesampler_error(code), one of these sentences. Numbers keep their meaning.
-
-   -100  a description or argument is impossible
-   -101  num_samples is above 2^62
-   -102  rank is not below world_size
-   -103  world_size * batch_size is 2^62 or more
-   -104  order is not one of STATESAMPLER_ORDER_...
-   -105  partition is not one of ..._PARTITION_...
-   -106  tail is not one of STATESAMPLER_TAIL_...
-   -107  drop_last is neither 0 nor 1
-   -108  the order WINDOW needs a chunk_size
-   -109  the order WINDOW needs a window
-   -110  chunk_size * window is 2^62 or more
-   -111  CARRY needs at least one sample
-   -112  CARRY needs the partition INTERLEAVED
-   -113  CARRY has no last step to drop
-   -114  batch_size does not fit a size_t
-   -115  this build has only SHUFFLE, INTERLEAVED, PAD
-   -120  a mix needs at least one source
-   -121  stop is not one of STATESAMPLER_STOP_...
-   -122  the sources differ in rank
-   -123  the sources differ in world_size
-   -124  all sources are off
-   -125  the sources have 2^62 samples or more
-   -126  a source with CARRY needs stop NEVER
-   -127  the weights sum to 2^31 or more
-   -128  a source has too many steps for its weight
-   -129  stop NEVER needs a source with steps
-   -130  the dataset's name is empty
-   -131  there is already a dataset of this name
-   -132  the mixture has not been started
-   -140  locate does not work with REPLACEMENT
-   -141  the path is empty or too long
-   -142  resize needs SEQUENTIAL and INTERLEAVED
-   -200  there is no such step, or it does not serve the sample
-   -201  the step or turn is before the base
-   -202  the step or turn is past the end of the epoch
-   -203  the step or turn is too far from the base
-   -204  index is not below num_samples
-   -205  this epoch does not serve the sample
-   -206  the sample was served before the base
-   -207  the mix has no source of this number
-   -208  no dataset has this name
-   -209  the source is off
-   -210  num_samples is below the position
-   -300  the state is damaged
-   -301  the size of the state or file is wrong
-   -302  this is not a state of this kind
-   -303  the state's bytes have changed
-   -304  init refuses the state's description
-   -305  a reserved field of the state is not 0
-   -306  the state's blocks are impossible
-   -307  the state's base is impossible
-   -308  the state's position is impossible
-   -309  the mix's state has no sources
-   -310  the state's stop rule does not exist
-   -312  the state's turn is impossible
-   -314  the state has a name twice
-   -315  the state's weights are impossible
-   -400  the state is of another format or algorithm
-   -401  the state's format is newer or older
-   -402  the state is of another algorithm
-   -500  the state belongs to another dataset, seed, order or mix
-   -501  the state has another num_samples
-   -502  the state has another seed
-   -503  the state has another stream
-   -504  the state has another order
-   -505  the state has another chunk_size
-   -506  the state has another window
-   -507  the state has another partition
-   -508  the state has another tail
-   -509  the state has more or fewer sources
-   -510  the state has another stop rule
-   -511  a dataset of this name has changed
-   -600  the launcher's environment variables are incomplete or wrong
-   -601  rank or world size is not set
-   -602  rank or world size is not a 32-bit number
-   -603  rank is not below the world size
-   -700  the file could not be read or written; errno says why
-   -800  there is no such file
-   -900  the buffer is too small
-*/
+/* A function that returns int returns a negative code if it fails. Each code is
+   a rule that was broken, and each rule belongs to one of nine kinds. A program
+   mostly needs the kind, STATESAMPLER_KIND(code), and prints
+   statesampler_error(code), which is one of the sentences below. */
 #define STATESAMPLER_OK 0
 #define STATESAMPLER_EINVAL (-100)
 #define STATESAMPLER_ERANGE (-200)
@@ -744,6 +664,103 @@ ALGORITHM 1
 #define STATESAMPLER_ENOFILE (-800)
 #define STATESAMPLER_ECAPACITY (-900)
 #define STATESAMPLER_KIND(code) ((code) / 100 * 100)
+
+/* The kinds, and below them the rules. X is a macro of yours that gets each of
+   them as a name, a number and a sentence. Use the name with # or ## only, as
+   <errno.h> has macros of these names. EIO, ENOFILE and ECAPACITY have no
+   rules: a code is then the kind itself. */
+#define STATESAMPLER_KINDS(X) \
+    X(EINVAL, -100, "a description or argument is impossible") \
+    X(ERANGE, -200, "there is no such step, or it does not serve the sample") \
+    X(ECORRUPT, -300, "the state is damaged") \
+    X(EVERSION, -400, "the state is of another format or algorithm") \
+    X(EMISMATCH, -500, \
+      "the state belongs to another dataset, seed, order or mix") \
+    X(EENV, -600, \
+      "the launcher's environment variables are incomplete or wrong") \
+    X(EIO, -700, "the file could not be read or written; errno says why") \
+    X(ENOFILE, -800, "there is no such file") \
+    X(ECAPACITY, -900, "the buffer is too small")
+
+/* Each rule is a constant: STATESAMPLER_EINVAL_NUM_SAMPLES is -101. Numbers
+   keep their meaning, and none is given to another rule. */
+#define STATESAMPLER_RULES(X) \
+    X(EINVAL_NUM_SAMPLES, -101, "num_samples is above 2^62") \
+    X(EINVAL_RANK, -102, "rank is not below world_size") \
+    X(EINVAL_GLOBAL_BATCH, -103, "world_size * batch_size is 2^62 or more") \
+    X(EINVAL_ORDER, -104, "order is not one of STATESAMPLER_ORDER_...") \
+    X(EINVAL_PARTITION, -105, "partition is not one of ..._PARTITION_...") \
+    X(EINVAL_TAIL, -106, "tail is not one of STATESAMPLER_TAIL_...") \
+    X(EINVAL_DROP_LAST, -107, "drop_last is neither 0 nor 1") \
+    X(EINVAL_CHUNK_SIZE, -108, "the order WINDOW needs a chunk_size") \
+    X(EINVAL_WINDOW, -109, "the order WINDOW needs a window") \
+    X(EINVAL_CHUNKS, -110, "chunk_size * window is 2^62 or more") \
+    X(EINVAL_CARRY_EMPTY, -111, "CARRY needs at least one sample") \
+    X(EINVAL_CARRY_BLOCKED, -112, "CARRY needs the partition INTERLEAVED") \
+    X(EINVAL_CARRY_DROP_LAST, -113, "CARRY has no last step to drop") \
+    X(EINVAL_BATCH_SIZE, -114, "batch_size does not fit a size_t") \
+    X(EINVAL_LEFT_OUT, -115, "this build has only SHUFFLE, INTERLEAVED, PAD") \
+    X(EINVAL_NO_SOURCES, -120, "a mix needs at least one source") \
+    X(EINVAL_STOP, -121, "stop is not one of STATESAMPLER_STOP_...") \
+    X(EINVAL_SOURCE_RANK, -122, "the sources differ in rank") \
+    X(EINVAL_SOURCE_WORLD_SIZE, -123, "the sources differ in world_size") \
+    X(EINVAL_ALL_OFF, -124, "all sources are off") \
+    X(EINVAL_SOURCE_SAMPLES, -125, "the sources have 2^62 samples or more") \
+    X(EINVAL_SOURCE_CARRY, -126, "a source with CARRY needs stop NEVER") \
+    X(EINVAL_WEIGHTS, -127, "the weights sum to 2^31 or more") \
+    X(EINVAL_SEQUENCE, -128, "a source has too many steps for its weight") \
+    X(EINVAL_NO_STEPS, -129, "stop NEVER needs a source with steps") \
+    X(EINVAL_NAME_EMPTY, -130, "the dataset's name is empty") \
+    X(EINVAL_NAME_TAKEN, -131, "there is already a dataset of this name") \
+    X(EINVAL_NOT_STARTED, -132, "the mixture has not been started") \
+    X(EINVAL_REPLACEMENT, -140, "locate does not work with REPLACEMENT") \
+    X(EINVAL_PATH, -141, "the path is empty or too long") \
+    X(EINVAL_RESIZE, -142, "resize needs SEQUENTIAL and INTERLEAVED") \
+    X(ERANGE_BASE, -201, "the step or turn is before the base") \
+    X(ERANGE_END, -202, "the step or turn is past the end of the epoch") \
+    X(ERANGE_FAR, -203, "the step or turn is too far from the base") \
+    X(ERANGE_INDEX, -204, "index is not below num_samples") \
+    X(ERANGE_DROPPED, -205, "this epoch does not serve the sample") \
+    X(ERANGE_SERVED, -206, "the sample was served before the base") \
+    X(ERANGE_SOURCE, -207, "the mix has no source of this number") \
+    X(ERANGE_NAME, -208, "no dataset has this name") \
+    X(ERANGE_OFF, -209, "the source is off") \
+    X(ERANGE_POSITION, -210, "num_samples is below the position") \
+    X(ECORRUPT_SIZE, -301, "the size of the state or file is wrong") \
+    X(ECORRUPT_MAGIC, -302, "this is not a state of this kind") \
+    X(ECORRUPT_CHECK, -303, "the state's bytes have changed") \
+    X(ECORRUPT_DESC, -304, "init refuses the state's description") \
+    X(ECORRUPT_ZERO, -305, "a reserved field of the state is not 0") \
+    X(ECORRUPT_BLOCKS, -306, "the state's blocks are impossible") \
+    X(ECORRUPT_BASE, -307, "the state's base is impossible") \
+    X(ECORRUPT_POSITION, -308, "the state's position is impossible") \
+    X(ECORRUPT_SOURCES, -309, "the mix's state has no sources") \
+    X(ECORRUPT_STOP, -310, "the state's stop rule does not exist") \
+    X(ECORRUPT_TURN, -312, "the state's turn is impossible") \
+    X(ECORRUPT_NAMES, -314, "the state has a name twice") \
+    X(ECORRUPT_WEIGHTS, -315, "the state's weights are impossible") \
+    X(EVERSION_FORMAT, -401, "the state's format is newer or older") \
+    X(EVERSION_ALGORITHM, -402, "the state is of another algorithm") \
+    X(EMISMATCH_NUM_SAMPLES, -501, "the state has another num_samples") \
+    X(EMISMATCH_SEED, -502, "the state has another seed") \
+    X(EMISMATCH_STREAM, -503, "the state has another stream") \
+    X(EMISMATCH_ORDER, -504, "the state has another order") \
+    X(EMISMATCH_CHUNK_SIZE, -505, "the state has another chunk_size") \
+    X(EMISMATCH_WINDOW, -506, "the state has another window") \
+    X(EMISMATCH_PARTITION, -507, "the state has another partition") \
+    X(EMISMATCH_TAIL, -508, "the state has another tail") \
+    X(EMISMATCH_SOURCES, -509, "the state has more or fewer sources") \
+    X(EMISMATCH_STOP, -510, "the state has another stop rule") \
+    X(EMISMATCH_DATASET, -511, "a dataset of this name has changed") \
+    X(EENV_UNSET, -601, "rank or world size is not set") \
+    X(EENV_NUMBER, -602, "rank or world size is not a 32-bit number") \
+    X(EENV_RANK, -603, "rank is not below the world size")
+
+#define SSMP_RULE_CONSTANT(name, number, sentence) STATESAMPLER_##name = number,
+enum {
+    STATESAMPLER_RULES(SSMP_RULE_CONSTANT)
+    SSMP_NO_RULE = 0 /* C++98 wants a last one without a comma */
+};
 
 #ifndef STATESAMPLER_API
 #define STATESAMPLER_API
@@ -1477,99 +1494,7 @@ STATESAMPLER_WRAP_BEGIN
    an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
                  ssmp_reader_fill_block, ssmp_order_inverse; the same file
    a field of a state    ssmp_run and ssmp_run_fields
-   an error              SSMP_RULES */
-
-/* --- errors -----------------------------------------------------------------
-   Each kind and each rule has a sentence. A rule's code is its kind minus its
-   number. Numbers never change their meaning. A test compares the table at
-   STATESAMPLER_OK with this list. */
-
-#define SSMP_KINDS(X) \
-    X(EINVAL, "a description or argument is impossible") \
-    X(ERANGE, "there is no such step, or it does not serve the sample") \
-    X(ECORRUPT, "the state is damaged") \
-    X(EVERSION, "the state is of another format or algorithm") \
-    X(EMISMATCH, "the state belongs to another dataset, seed, order or mix") \
-    X(EENV, "the launcher's environment variables are incomplete or wrong") \
-    X(EIO, "the file could not be read or written; errno says why") \
-    X(ENOFILE, "there is no such file") \
-    X(ECAPACITY, "the buffer is too small")
-
-#define SSMP_RULES(X) \
-    X(EINVAL, NUM_SAMPLES, 1, "num_samples is above 2^62") \
-    X(EINVAL, RANK, 2, "rank is not below world_size") \
-    X(EINVAL, GLOBAL_BATCH, 3, "world_size * batch_size is 2^62 or more") \
-    X(EINVAL, ORDER, 4, "order is not one of STATESAMPLER_ORDER_...") \
-    X(EINVAL, PARTITION, 5, "partition is not one of ..._PARTITION_...") \
-    X(EINVAL, TAIL, 6, "tail is not one of STATESAMPLER_TAIL_...") \
-    X(EINVAL, DROP_LAST, 7, "drop_last is neither 0 nor 1") \
-    X(EINVAL, CHUNK_SIZE, 8, "the order WINDOW needs a chunk_size") \
-    X(EINVAL, WINDOW, 9, "the order WINDOW needs a window") \
-    X(EINVAL, CHUNKS, 10, "chunk_size * window is 2^62 or more") \
-    X(EINVAL, CARRY_EMPTY, 11, "CARRY needs at least one sample") \
-    X(EINVAL, CARRY_BLOCKED, 12, "CARRY needs the partition INTERLEAVED") \
-    X(EINVAL, CARRY_DROP_LAST, 13, "CARRY has no last step to drop") \
-    X(EINVAL, BATCH_SIZE, 14, "batch_size does not fit a size_t") \
-    X(EINVAL, LEFT_OUT, 15, "this build has only SHUFFLE, INTERLEAVED, PAD") \
-    X(EINVAL, NO_SOURCES, 20, "a mix needs at least one source") \
-    X(EINVAL, STOP, 21, "stop is not one of STATESAMPLER_STOP_...") \
-    X(EINVAL, SOURCE_RANK, 22, "the sources differ in rank") \
-    X(EINVAL, SOURCE_WORLD_SIZE, 23, "the sources differ in world_size") \
-    X(EINVAL, ALL_OFF, 24, "all sources are off") \
-    X(EINVAL, SOURCE_SAMPLES, 25, "the sources have 2^62 samples or more") \
-    X(EINVAL, SOURCE_CARRY, 26, "a source with CARRY needs stop NEVER") \
-    X(EINVAL, WEIGHTS, 27, "the weights sum to 2^31 or more") \
-    X(EINVAL, SEQUENCE, 28, "a source has too many steps for its weight") \
-    X(EINVAL, NO_STEPS, 29, "stop NEVER needs a source with steps") \
-    X(EINVAL, NAME_EMPTY, 30, "the dataset's name is empty") \
-    X(EINVAL, NAME_TAKEN, 31, "there is already a dataset of this name") \
-    X(EINVAL, NOT_STARTED, 32, "the mixture has not been started") \
-    X(EINVAL, REPLACEMENT, 40, "locate does not work with REPLACEMENT") \
-    X(EINVAL, PATH, 41, "the path is empty or too long") \
-    X(EINVAL, RESIZE, 42, "resize needs SEQUENTIAL and INTERLEAVED") \
-    X(ERANGE, BASE, 1, "the step or turn is before the base") \
-    X(ERANGE, END, 2, "the step or turn is past the end of the epoch") \
-    X(ERANGE, FAR, 3, "the step or turn is too far from the base") \
-    X(ERANGE, INDEX, 4, "index is not below num_samples") \
-    X(ERANGE, DROPPED, 5, "this epoch does not serve the sample") \
-    X(ERANGE, SERVED, 6, "the sample was served before the base") \
-    X(ERANGE, SOURCE, 7, "the mix has no source of this number") \
-    X(ERANGE, NAME, 8, "no dataset has this name") \
-    X(ERANGE, OFF, 9, "the source is off") \
-    X(ERANGE, POSITION, 10, "num_samples is below the position") \
-    X(ECORRUPT, SIZE, 1, "the size of the state or file is wrong") \
-    X(ECORRUPT, MAGIC, 2, "this is not a state of this kind") \
-    X(ECORRUPT, CHECK, 3, "the state's bytes have changed") \
-    X(ECORRUPT, DESC, 4, "init refuses the state's description") \
-    X(ECORRUPT, ZERO, 5, "a reserved field of the state is not 0") \
-    X(ECORRUPT, BLOCKS, 6, "the state's blocks are impossible") \
-    X(ECORRUPT, BASE, 7, "the state's base is impossible") \
-    X(ECORRUPT, POSITION, 8, "the state's position is impossible") \
-    X(ECORRUPT, SOURCES, 9, "the mix's state has no sources") \
-    X(ECORRUPT, STOP, 10, "the state's stop rule does not exist") \
-    X(ECORRUPT, TURN, 12, "the state's turn is impossible") \
-    X(ECORRUPT, NAMES, 14, "the state has a name twice") \
-    X(ECORRUPT, WEIGHTS, 15, "the state's weights are impossible") \
-    X(EVERSION, FORMAT, 1, "the state's format is newer or older") \
-    X(EVERSION, ALGORITHM, 2, "the state is of another algorithm") \
-    X(EMISMATCH, NUM_SAMPLES, 1, "the state has another num_samples") \
-    X(EMISMATCH, SEED, 2, "the state has another seed") \
-    X(EMISMATCH, STREAM, 3, "the state has another stream") \
-    X(EMISMATCH, ORDER, 4, "the state has another order") \
-    X(EMISMATCH, CHUNK_SIZE, 5, "the state has another chunk_size") \
-    X(EMISMATCH, WINDOW, 6, "the state has another window") \
-    X(EMISMATCH, PARTITION, 7, "the state has another partition") \
-    X(EMISMATCH, TAIL, 8, "the state has another tail") \
-    X(EMISMATCH, SOURCES, 9, "the state has more or fewer sources") \
-    X(EMISMATCH, STOP, 10, "the state has another stop rule") \
-    X(EMISMATCH, DATASET, 11, "a dataset of this name has changed") \
-    X(EENV, UNSET, 1, "rank or world size is not set") \
-    X(EENV, NUMBER, 2, "rank or world size is not a 32-bit number") \
-    X(EENV, RANK, 3, "rank is not below the world size")
-
-#define SSMP_RULE_CODE(kind, name, number, sentence) \
-    SSMP_##kind##_##name = STATESAMPLER_##kind - (number),
-enum { SSMP_RULES(SSMP_RULE_CODE) SSMP_NO_RULE };
+   an error              STATESAMPLER_RULES */
 
 /* --- numbers -------------------------------------------------------------- */
 
@@ -1785,7 +1710,7 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
     perm = refused ? &unused : perm;
     ssmp_perm_clear(perm);
     ssmp_perm_set(perm, refused ? 0 : n, ssmp_epoch_key(seed, epoch, stream));
-    return refused ? SSMP_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
+    return refused ? STATESAMPLER_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
@@ -2713,9 +2638,9 @@ SSMP_FN void ssmp_shape_set(ssmp_shape *shape, uint32_t rank,
 SSMP_FN int ssmp_shape_check(const ssmp_shape *shape)
 {
     if (shape->rank >= shape->world_size)
-        return SSMP_EINVAL_RANK;
+        return STATESAMPLER_EINVAL_RANK;
     return ssmp_global_batch(shape) >= STATESAMPLER_MAX_SAMPLES
-               ? SSMP_EINVAL_GLOBAL_BATCH
+               ? STATESAMPLER_EINVAL_GLOBAL_BATCH
                : STATESAMPLER_OK;
 }
 
@@ -2723,7 +2648,7 @@ SSMP_FN int ssmp_shape_check(const ssmp_shape *shape)
    state may tell of larger batches, which another machine served. */
 SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 {
-    return (size_t)batch_size != batch_size ? SSMP_EINVAL_BATCH_SIZE
+    return (size_t)batch_size != batch_size ? STATESAMPLER_EINVAL_BATCH_SIZE
                                             : STATESAMPLER_OK;
 }
 
@@ -2732,11 +2657,11 @@ SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_WINDOW)
         return STATESAMPLER_OK;
     if (run->chunk_size == 0)
-        return SSMP_EINVAL_CHUNK_SIZE;
+        return STATESAMPLER_EINVAL_CHUNK_SIZE;
     if (run->window == 0)
-        return SSMP_EINVAL_WINDOW;
+        return STATESAMPLER_EINVAL_WINDOW;
     return run->window > (STATESAMPLER_MAX_SAMPLES - 1) / run->chunk_size
-               ? SSMP_EINVAL_CHUNKS
+               ? STATESAMPLER_EINVAL_CHUNKS
                : STATESAMPLER_OK;
 }
 
@@ -2745,10 +2670,11 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
     if (SSMP_TAIL(run) != STATESAMPLER_TAIL_CARRY)
         return STATESAMPLER_OK;
     if (run->num_samples == 0)
-        return SSMP_EINVAL_CARRY_EMPTY;
+        return STATESAMPLER_EINVAL_CARRY_EMPTY;
     if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED)
-        return SSMP_EINVAL_CARRY_BLOCKED;
-    return run->shape.drop_last ? SSMP_EINVAL_CARRY_DROP_LAST : STATESAMPLER_OK;
+        return STATESAMPLER_EINVAL_CARRY_BLOCKED;
+    return run->shape.drop_last ? STATESAMPLER_EINVAL_CARRY_DROP_LAST
+                                : STATESAMPLER_OK;
 }
 
 /* The rules of init, which a state must keep, too. */
@@ -2756,20 +2682,20 @@ SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
 {
     int code = ssmp_shape_check(&run->shape);
     if (run->num_samples > STATESAMPLER_MAX_SAMPLES)
-        return SSMP_EINVAL_NUM_SAMPLES;
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
     if (code != STATESAMPLER_OK)
         return code;
     if (run->order > STATESAMPLER_ORDER_REPLACEMENT)
-        return SSMP_EINVAL_ORDER;
+        return STATESAMPLER_EINVAL_ORDER;
     if (run->partition > STATESAMPLER_PARTITION_BLOCKED)
-        return SSMP_EINVAL_PARTITION;
+        return STATESAMPLER_EINVAL_PARTITION;
     if (run->tail > STATESAMPLER_TAIL_CARRY)
-        return SSMP_EINVAL_TAIL;
+        return STATESAMPLER_EINVAL_TAIL;
     if (run->shape.drop_last > 1)
-        return SSMP_EINVAL_DROP_LAST;
+        return STATESAMPLER_EINVAL_DROP_LAST;
 #ifdef STATESAMPLER_ONLY_SHUFFLE
     if ((run->order | run->partition | run->tail) != 0)
-        return SSMP_EINVAL_LEFT_OUT;
+        return STATESAMPLER_EINVAL_LEFT_OUT;
 #endif
     code = ssmp_run_check_window(run);
     return code == STATESAMPLER_OK ? ssmp_run_check_carry(run) : code;
@@ -2889,19 +2815,19 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
     if (num_samples > STATESAMPLER_MAX_SAMPLES)
-        return SSMP_EINVAL_NUM_SAMPLES;
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_SEQUENTIAL ||
         SSMP_PARTITION(run) != STATESAMPLER_PARTITION_INTERLEAVED)
-        return SSMP_EINVAL_RESIZE;
+        return STATESAMPLER_EINVAL_RESIZE;
     segment = &run->segment;
     if (num_samples == 0 && SSMP_CARRY(segment))
-        return SSMP_EINVAL_CARRY_EMPTY;
+        return STATESAMPLER_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
     /* Padding positions are no samples: those numbers are still to serve. */
     served = ssmp_min(run->now.position, run->num_samples);
     if (num_samples < served)
-        return SSMP_ERANGE_POSITION;
+        return STATESAMPLER_ERANGE_POSITION;
     run->num_samples = num_samples;
     run->now.position = served;
     s->ready.blocks = 0; /* it is that of the old num_samples */
@@ -2955,10 +2881,11 @@ SSMP_NOINLINE int ssmp_sampler_find(ssmp_cursor *cursor, const statesampler *s,
     const ssmp_segment *segment = &s->run.segment;
     const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
     if (step < segment->base.step)
-        return SSMP_ERANGE_BASE;
+        return STATESAMPLER_ERANGE_BASE;
     if ((SSMP_CARRY(segment) && step > STATESAMPLER_NONE / 2) ||
         step - segment->base.step > ssmp_segment_steps(segment, global_batch))
-        return SSMP_CARRY(segment) ? SSMP_ERANGE_FAR : SSMP_ERANGE_END;
+        return SSMP_CARRY(segment) ? STATESAMPLER_ERANGE_FAR
+                                   : STATESAMPLER_ERANGE_END;
     ssmp_segment_find(cursor, segment, global_batch, step - segment->base.step);
     return STATESAMPLER_OK;
 }
@@ -2985,7 +2912,7 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
     int code;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     code = ssmp_sampler_find(&cursor, s, step);
-    if (code == SSMP_ERANGE_END) {
+    if (code == STATESAMPLER_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK &&
                cursor.position != s->run.segment.end) {
@@ -3143,17 +3070,17 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     base = &s->run.segment.base;
     shape = &s->run.shape;
     if (SSMP_ORDER(&s->run) == STATESAMPLER_ORDER_REPLACEMENT)
-        return SSMP_EINVAL_REPLACEMENT;
+        return STATESAMPLER_EINVAL_REPLACEMENT;
     if (index >= s->run.num_samples)
-        return SSMP_ERANGE_INDEX;
+        return STATESAMPLER_ERANGE_INDEX;
     position = ssmp_sampler_position_of(s, index);
     if (position >= s->run.segment.end)
-        return SSMP_ERANGE_DROPPED;
+        return STATESAMPLER_ERANGE_DROPPED;
     /* At first from the start of the base's epoch: with CARRY it is below
        2^62 + 2 * num_samples, otherwise the position itself. */
     distance = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
     if (distance < base->position)
-        return SSMP_ERANGE_SERVED;
+        return STATESAMPLER_ERANGE_SERVED;
     distance -= base->position;
     global_batch = ssmp_global_batch(shape);
     place->position = position;
@@ -3223,20 +3150,20 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
 {
     uint32_t found;
     if (size < 8)
-        return SSMP_ECORRUPT_SIZE;
+        return STATESAMPLER_ECORRUPT_SIZE;
     found = (uint32_t)ssmp_bytes_load(bytes + 4, 2);
     if ((uint32_t)ssmp_bytes_load(bytes, 4) != magic || found == 0)
-        return SSMP_ECORRUPT_MAGIC;
+        return STATESAMPLER_ECORRUPT_MAGIC;
     if (found != format)
-        return SSMP_EVERSION_FORMAT;
+        return STATESAMPLER_EVERSION_FORMAT;
     if (size != expected)
-        return SSMP_ECORRUPT_SIZE;
+        return STATESAMPLER_ECORRUPT_SIZE;
     if (ssmp_bytes_load(bytes + size - 8, 8) !=
         ssmp_state_hash(bytes, size - 8))
-        return SSMP_ECORRUPT_CHECK;
+        return STATESAMPLER_ECORRUPT_CHECK;
     return ssmp_bytes_load(bytes + 6, 2) == STATESAMPLER_ALGORITHM
                ? STATESAMPLER_OK
-               : SSMP_EVERSION_ALGORITHM;
+               : STATESAMPLER_EVERSION_ALGORITHM;
 }
 
 /* A field of a state: its offset and size there; the offset of a struct member,
@@ -3251,7 +3178,7 @@ typedef struct ssmp_field {
     }
 #define SSMP_MATCHED(offset, size, member, name) \
     SSMP_FIELD(offset, size, ssmp_run, member,   \
-               STATESAMPLER_EMISMATCH - SSMP_EMISMATCH_##name)
+               STATESAMPLER_EMISMATCH - STATESAMPLER_EMISMATCH_##name)
 
 #define SSMP_RUN_FIELDS 16 /* the first SSMP_MATCHED_FIELDS must match */
 #define SSMP_MATCHED_FIELDS 8
@@ -3332,16 +3259,16 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
     if ((SSMP_CARRY(segment) && base->position >= segment->end) ||
         base->position > SSMP_MAX_POSITION ||
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 5 * 2^61 */
-        return SSMP_ECORRUPT_BASE;
+        return STATESAMPLER_ECORRUPT_BASE;
     /* If this wraps around, another cursor is found than the state's. */
     steps = ssmp_ceil_div((now->epoch - base->epoch) * run->num_samples +
                               now->position - base->position,
                           global_batch);
     if (steps > ssmp_segment_steps(segment, global_batch))
-        return SSMP_ECORRUPT_POSITION;
+        return STATESAMPLER_ECORRUPT_POSITION;
     ssmp_segment_find(&found, segment, global_batch, steps);
     if (found.epoch != now->epoch || found.position != now->position)
-        return SSMP_ECORRUPT_POSITION;
+        return STATESAMPLER_ECORRUPT_POSITION;
     run->now.step = found.step;
     return STATESAMPLER_OK;
 }
@@ -3392,18 +3319,18 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
     run->shape.drop_last = 0;
     blocks = run->segment.blocks;
     code = ssmp_run_check_desc(run);
-    if (code == SSMP_EINVAL_LEFT_OUT)
+    if (code == STATESAMPLER_EINVAL_LEFT_OUT)
         return code;
     if (code != STATESAMPLER_OK || run->shape.batch_size == 0)
-        return SSMP_ECORRUPT_DESC;
+        return STATESAMPLER_ECORRUPT_DESC;
     zero = SSMP_ORDER(run) == STATESAMPLER_ORDER_WINDOW
                ? 0
                : run->chunk_size | run->window;
     if ((zero | bytes[51]) != 0)
-        return SSMP_ECORRUPT_ZERO;
+        return STATESAMPLER_ECORRUPT_ZERO;
     if (blocks == 0 ||
         (blocks != 1 && run->partition == STATESAMPLER_PARTITION_INTERLEAVED))
-        return SSMP_ECORRUPT_BLOCKS;
+        return STATESAMPLER_ECORRUPT_BLOCKS;
     return ssmp_run_check(run);
 }
 
@@ -3707,14 +3634,14 @@ SSMP_NOINLINE void ssmp_weights_add(uint64_t *sum, uint64_t *periods,
 SSMP_FN int ssmp_weights_check(uint64_t sum, uint64_t periods, uint32_t stop)
 {
     if (sum >> 31)
-        return SSMP_EINVAL_WEIGHTS;
+        return STATESAMPLER_EINVAL_WEIGHTS;
     if (sum == 0)
-        return SSMP_EINVAL_ALL_OFF;
+        return STATESAMPLER_EINVAL_ALL_OFF;
     if (stop == STATESAMPLER_STOP_NEVER)
-        return periods ? STATESAMPLER_OK : SSMP_EINVAL_NO_STEPS;
+        return periods ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
     return stop != STATESAMPLER_STOP_FIRST &&
                    periods > STATESAMPLER_MAX_SAMPLES / sum
-               ? SSMP_EINVAL_SEQUENCE
+               ? STATESAMPLER_EINVAL_SEQUENCE
                : STATESAMPLER_OK;
 }
 
@@ -3723,11 +3650,11 @@ SSMP_FN int ssmp_source_check(const ssmp_run *run, const ssmp_run *first,
                               uint32_t stop)
 {
     if (run->shape.rank != first->shape.rank)
-        return SSMP_EINVAL_SOURCE_RANK;
+        return STATESAMPLER_EINVAL_SOURCE_RANK;
     if (run->shape.world_size != first->shape.world_size)
-        return SSMP_EINVAL_SOURCE_WORLD_SIZE;
+        return STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE;
     return SSMP_CARRY(&run->segment) && stop != STATESAMPLER_STOP_NEVER
-               ? SSMP_EINVAL_SOURCE_CARRY
+               ? STATESAMPLER_EINVAL_SOURCE_CARRY
                : STATESAMPLER_OK;
 }
 
@@ -3740,9 +3667,9 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     int code;
     STATESAMPLER_ASSERT(mix && (sources || num_sources == 0));
     if (num_sources == 0)
-        return SSMP_EINVAL_NO_SOURCES;
+        return STATESAMPLER_EINVAL_NO_SOURCES;
     if (stop > STATESAMPLER_STOP_NEVER)
-        return SSMP_EINVAL_STOP;
+        return STATESAMPLER_EINVAL_STOP;
     for (i = 0; i < num_sources; i++) {
         const ssmp_run *run = &sources[i].sampler.run;
         STATESAMPLER_ASSERT(run->shape.world_size != 0);
@@ -3751,7 +3678,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
             return code;
         samples += run->num_samples;
         if (samples >= STATESAMPLER_MAX_SAMPLES)
-            return SSMP_EINVAL_SOURCE_SAMPLES;
+            return STATESAMPLER_EINVAL_SOURCE_SAMPLES;
         ssmp_weights_add(&sum, &periods, sources[i].weight, run, &run->shape);
     }
     code = ssmp_weights_check(sum, periods, stop);
@@ -3890,11 +3817,11 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
 SSMP_NOINLINE int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
 {
     if (turn < mix->base_turn)
-        return SSMP_ERANGE_BASE;
+        return STATESAMPLER_ERANGE_BASE;
     if (turn <= mix->end &&
         (turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach))
-        return SSMP_ERANGE_FAR;
-    return turn < mix->end ? STATESAMPLER_OK : SSMP_ERANGE_END;
+        return STATESAMPLER_ERANGE_FAR;
+    return turn < mix->end ? STATESAMPLER_OK : STATESAMPLER_ERANGE_END;
 }
 
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
@@ -3924,7 +3851,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     }
     if (count)
         *count = samples;
-    return code == SSMP_ERANGE_END ? 0 : code;
+    return code == STATESAMPLER_ERANGE_END ? 0 : code;
 }
 
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
@@ -3934,7 +3861,7 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
     STATESAMPLER_ASSERT(mix && mix->sources);
     code = ssmp_mix_find(mix, turn);
     if (code != STATESAMPLER_OK &&
-        (code != SSMP_ERANGE_END || turn != mix->end))
+        (code != STATESAMPLER_ERANGE_END || turn != mix->end))
         return code;
     mix->tick = turn == mix->base_turn ? mix->base_tick
                                        : ssmp_mix_tick(mix, turn - 1) + 1;
@@ -4047,17 +3974,17 @@ SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
     uint64_t turns, tick;
     int code;
     if (in_mix->seat == SSMP_NOBODY)
-        return SSMP_ERANGE_DROPPED;
+        return STATESAMPLER_ERANGE_DROPPED;
     turns = ssmp_source_turns(source, mix, mix->tick);
     if (turns + step < now)
-        return SSMP_ERANGE_SERVED;
+        return STATESAMPLER_ERANGE_SERVED;
     /* As far after the present turns as the step is after now, or before. */
     turns += step - now;
     tick = ssmp_mix_tick_of(mix, in_mix->seat, in_mix->turns + turns);
     *turn = tick == SSMP_TOO_FAR ? STATESAMPLER_NONE
                                  : mix->base_turn + ssmp_mix_turns(mix, tick);
     code = ssmp_mix_find(mix, *turn);
-    return code == SSMP_ERANGE_END ? SSMP_ERANGE_DROPPED : code;
+    return code == STATESAMPLER_ERANGE_END ? STATESAMPLER_ERANGE_DROPPED : code;
 }
 
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
@@ -4071,10 +3998,10 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     int code;
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
     if (source >= mix->num_sources)
-        return SSMP_ERANGE_SOURCE;
+        return STATESAMPLER_ERANGE_SOURCE;
     from = mix->sources + source;
     if (from->in_mix.weight == STATESAMPLER_OFF)
-        return SSMP_ERANGE_OFF;
+        return STATESAMPLER_ERANGE_OFF;
     code = statesampler_locate(&from->sampler, index, &found);
     if (code == STATESAMPLER_OK)
         code = ssmp_mix_turn_of(&when, mix, from, found.step);
@@ -4168,11 +4095,11 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
     if (code != STATESAMPLER_OK)
         return code;
     if (head->num_sources == 0)
-        return SSMP_ECORRUPT_SOURCES;
+        return STATESAMPLER_ECORRUPT_SOURCES;
     if (head->stop > STATESAMPLER_STOP_NEVER)
-        return SSMP_ECORRUPT_STOP;
+        return STATESAMPLER_ECORRUPT_STOP;
     /* So sums of turns and ticks stay below 2^64. */
-    return (head->turn | head->tick) >> 63 != 0 ? SSMP_ECORRUPT_TURN
+    return (head->turn | head->tick) >> 63 != 0 ? STATESAMPLER_ECORRUPT_TURN
                                                 : STATESAMPLER_OK;
 }
 
@@ -4184,9 +4111,9 @@ SSMP_NOINLINE int ssmp_source_read(ssmp_source_state *saved,
     saved->weight = (uint32_t)ssmp_bytes_load(bytes, 4);
     saved->flags = (uint32_t)ssmp_bytes_load(bytes + 4, 4);
     if (saved->weight == 0)
-        return SSMP_ECORRUPT_WEIGHTS;
+        return STATESAMPLER_ECORRUPT_WEIGHTS;
     if (saved->flags > 3)
-        return SSMP_ECORRUPT_ZERO;
+        return STATESAMPLER_ECORRUPT_ZERO;
     return ssmp_run_read(&saved->run, bytes + 8, STATESAMPLER_STATE_BYTES);
 }
 
@@ -4206,9 +4133,9 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
     uint64_t sum = 0, periods = 0;
     uint32_t i;
     if (head->stop != mix->stop)
-        return SSMP_EMISMATCH_STOP;
+        return STATESAMPLER_EMISMATCH_STOP;
     if (head->num_sources != mix->num_sources)
-        return SSMP_EMISMATCH_SOURCES;
+        return STATESAMPLER_EMISMATCH_SOURCES;
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
         ssmp_source_state saved;
@@ -4220,7 +4147,7 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
         ssmp_weights_add(&sum, &periods, saved.weight, run, &run->shape);
     }
     if (sum == 0 || sum >> 31)
-        return SSMP_ECORRUPT_WEIGHTS;
+        return STATESAMPLER_ECORRUPT_WEIGHTS;
     return ssmp_weights_check(sum, periods, mix->stop);
 }
 
@@ -4265,7 +4192,7 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
     if (code == STATESAMPLER_OK) {
         code = source < head.num_sources
                    ? ssmp_source_read(&saved, bytes, source)
-                   : SSMP_ERANGE_SOURCE;
+                   : STATESAMPLER_ERANGE_SOURCE;
     }
     if (code != STATESAMPLER_OK)
         return code;
@@ -4324,26 +4251,21 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
 /* --- errors: in words ----------------------------------------------------- */
 
-#define SSMP_KIND_NUMBER(kind, sentence) STATESAMPLER_##kind,
-#define SSMP_KIND_SENTENCE(kind, sentence) sentence "\0"
+#define SSMP_NUMBER(name, number, sentence) number,
+#define SSMP_SENTENCE(name, number, sentence) sentence "\0"
 #ifdef __AVR__
 /* Strings are copied to RAM there, which has room for the kinds alone. */
-#define SSMP_ALL_NUMBERS SSMP_KINDS(SSMP_KIND_NUMBER) STATESAMPLER_OK
-#define SSMP_ALL_SENTENCES SSMP_KINDS(SSMP_KIND_SENTENCE) "no error"
+#define SSMP_SENTENCES(X) STATESAMPLER_KINDS(X)
 #else
-#define SSMP_RULE_NUMBER(kind, name, number, sentence) SSMP_##kind##_##name,
-#define SSMP_RULE_SENTENCE(kind, name, number, sentence) sentence "\0"
-#define SSMP_ALL_NUMBERS \
-    SSMP_RULES(SSMP_RULE_NUMBER) SSMP_KINDS(SSMP_KIND_NUMBER) STATESAMPLER_OK
-#define SSMP_ALL_SENTENCES \
-    SSMP_RULES(SSMP_RULE_SENTENCE) SSMP_KINDS(SSMP_KIND_SENTENCE) "no error"
+#define SSMP_SENTENCES(X) STATESAMPLER_KINDS(X) STATESAMPLER_RULES(X)
 #endif
 
-/* All sentences are in one string, as pointers to them would be variables. */
+/* The sentences are one string, in the order of the numbers. An array of
+   pointers to them would have to be filled in when a program is loaded. */
 STATESAMPLER_DEF const char *statesampler_error(int code)
 {
-    static const short codes[] = {SSMP_ALL_NUMBERS};
-    const char *sentence = SSMP_ALL_SENTENCES;
+    static const short codes[] = {SSMP_SENTENCES(SSMP_NUMBER) STATESAMPLER_OK};
+    const char *sentence = SSMP_SENTENCES(SSMP_SENTENCE) "no error";
     const short *known = codes;
 #ifdef __AVR__
     if (code <= STATESAMPLER_EINVAL)
@@ -4390,13 +4312,13 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
     const char *digit = getenv(name);
     uint64_t number = 0;
     if (!digit)
-        return SSMP_EENV_UNSET;
+        return STATESAMPLER_EENV_UNSET;
     do { /* ends with the text */
         if (*digit < '0' || *digit > '9')
-            return SSMP_EENV_NUMBER;
+            return STATESAMPLER_EENV_NUMBER;
         number = 10 * number + (uint64_t)(*digit - '0');
         if (number > SSMP_MAX32)
-            return SSMP_EENV_NUMBER;
+            return STATESAMPLER_EENV_NUMBER;
     } while (*++digit != 0);
     *value = (uint32_t)number;
     return STATESAMPLER_OK;
@@ -4425,7 +4347,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     if (code != STATESAMPLER_OK)
         return code;
     if (rank >= world_size)
-        return SSMP_EENV_RANK;
+        return STATESAMPLER_EENV_RANK;
     desc->rank = rank;
     desc->world_size = world_size;
     return STATESAMPLER_OK;
@@ -4645,7 +4567,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
     folder = strlen(path);
     if (folder == 0 || folder >= SSMP_PATH)
-        return SSMP_EINVAL_PATH;
+        return STATESAMPLER_EINVAL_PATH;
     while (folder > 0 && !strchr(SSMP_SEPARATORS, path[folder - 1]))
         name = ssmp_derive(name, (unsigned char)path[--folder]);
     memcpy(temporary, path, folder);
@@ -4694,7 +4616,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     int error;
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
     if (!*path)
-        return SSMP_EINVAL_PATH;
+        return STATESAMPLER_EINVAL_PATH;
     error = ssmp_file_load(path, (char *)bytes, capacity, &length);
     if (SSMP_MOVED(error)) /* perhaps just now */
         error = ssmp_file_load(path, (char *)bytes, capacity, &length);
@@ -4703,7 +4625,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
         return error == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
     }
     if (!size)
-        return length == capacity ? STATESAMPLER_OK : SSMP_ECORRUPT_SIZE;
+        return length == capacity ? STATESAMPLER_OK
+                                  : STATESAMPLER_ECORRUPT_SIZE;
     *size = length;
     return length > capacity ? STATESAMPLER_ECAPACITY : STATESAMPLER_OK;
 }
@@ -4755,10 +4678,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     int code;
     STATESAMPLER_ASSERT(mixture && name && desc);
     if (*name == 0)
-        return SSMP_EINVAL_NAME_EMPTY;
+        return STATESAMPLER_EINVAL_NAME_EMPTY;
     ssmp_dataset_set(&dataset, statesampler_hash(0, name, strlen(name) + 1));
     if (ssmp_mixture_number(mixture, dataset.value) != SSMP_NOBODY)
-        return SSMP_EINVAL_NAME_TAKEN;
+        return STATESAMPLER_EINVAL_NAME_TAKEN;
     code = statesampler_init(&source.sampler, desc);
     if (code == STATESAMPLER_OK && arrlenu(mixture->sources) != 0) {
         /* The stop rule, which decides about CARRY, is not known yet. */
@@ -4790,7 +4713,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     i = ssmp_mixture_number(mixture,
                             statesampler_hash(0, name, strlen(name) + 1));
     if (i == SSMP_NOBODY)
-        return SSMP_ERANGE_NAME;
+        return STATESAMPLER_ERANGE_NAME;
     *source = i;
     return STATESAMPLER_OK;
 }
@@ -4854,7 +4777,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     uint32_t i, count;
     STATESAMPLER_ASSERT(mixture && (out || size == 0));
     if (!mixture->mix.sources)
-        return SSMP_EINVAL_NOT_STARTED;
+        return STATESAMPLER_EINVAL_NOT_STARTED;
     count = mixture->mix.num_sources;
     needed = ssmp_mixture_bytes(count);
     if (size < needed)
@@ -4933,7 +4856,7 @@ static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
         }
         status = &mixture->changes[number].status;
         if (*status != STATESAMPLER_CHANGE_NEW)
-            return SSMP_ECORRUPT_NAMES;
+            return STATESAMPLER_ECORRUPT_NAMES;
         *status = STATESAMPLER_CHANGE_MATCHED;
         if (ssmp_run_match(&saved.run, &mixture->sources[number].sampler.run) !=
             STATESAMPLER_OK) {
@@ -4954,9 +4877,9 @@ static inline int ssmp_mixture_resume(statesampler_mixture *mixture,
     statesampler_mix *mix = &mixture->mix;
     uint32_t i;
     if (state->head.stop != mix->stop)
-        return SSMP_EMISMATCH_STOP;
+        return STATESAMPLER_EMISMATCH_STOP;
     if (state->changed && !restart)
-        return SSMP_EMISMATCH_DATASET;
+        return STATESAMPLER_EMISMATCH_DATASET;
     if (state->same)
         return statesampler_mix_load(mix, state->mix_state,
                                      ssmp_mix_bytes(mix->num_sources));
@@ -4996,7 +4919,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     int code;
     STATESAMPLER_ASSERT(mixture && (state || size == 0));
     if (!mixture->mix.sources)
-        return SSMP_EINVAL_NOT_STARTED;
+        return STATESAMPLER_EINVAL_NOT_STARTED;
     arrfree(mixture->changes);
     code = ssmp_mixture_read(&old, (const unsigned char *)state, size);
     if (code == STATESAMPLER_OK)

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codes.h"
-
 static unsigned long check_count;
 
 /* How a failed test ends: a fuzzer wants another way. */

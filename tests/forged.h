@@ -163,7 +163,7 @@ static inline void forged_check_steps(const statesampler_desc *d,
     if (d->tail == STATESAMPLER_TAIL_CARRY &&
         statesampler_step(&s) >= (uint64_t)1 << 63) {
         /* A run gets there by next alone. */
-        CHECK(must_miss(&s, statesampler_step(&s)) == ERANGE_FAR);
+        CHECK(must_miss(&s, statesampler_step(&s)) == STATESAMPLER_ERANGE_FAR);
         CHECK(must_next(&s, a) == d->batch_size);
         return;
     }
@@ -175,7 +175,7 @@ static inline void forged_check_steps(const statesampler_desc *d,
         more = statesampler_at(given, step, a, &count);
         if (more < 0) {
             /* CARRY, where the base has moved. */
-            CHECK(more == ERANGE_FAR);
+            CHECK(more == STATESAMPLER_ERANGE_FAR);
             return;
         }
         CHECK(more == (step < statesampler_num_steps(given)));
@@ -280,34 +280,34 @@ static inline int forged_other_run(statesampler_desc *d)
         d->num_samples = forged_value(was.num_samples);
         return d->num_samples == was.num_samples
                    ? 0
-                   : EMISMATCH_NUM_SAMPLES;
+                   : STATESAMPLER_EMISMATCH_NUM_SAMPLES;
     case 1:
         d->seed = forged_value(was.seed);
-        return d->seed == was.seed ? 0 : EMISMATCH_SEED;
+        return d->seed == was.seed ? 0 : STATESAMPLER_EMISMATCH_SEED;
     case 2:
         d->stream = forged_value(was.stream);
-        return d->stream == was.stream ? 0 : EMISMATCH_STREAM;
+        return d->stream == was.stream ? 0 : STATESAMPLER_EMISMATCH_STREAM;
     case 3:
         d->chunk_size = forged_value(was.chunk_size);
         return !windows || d->chunk_size == was.chunk_size
                    ? 0
-                   : EMISMATCH_CHUNK_SIZE;
+                   : STATESAMPLER_EMISMATCH_CHUNK_SIZE;
     case 4:
         d->window = forged_value(was.window);
         return !windows || d->window == was.window
                    ? 0
-                   : EMISMATCH_WINDOW;
+                   : STATESAMPLER_EMISMATCH_WINDOW;
     case 5:
         d->order = (uint32_t)check_random(4);
-        return d->order == was.order ? 0 : EMISMATCH_ORDER;
+        return d->order == was.order ? 0 : STATESAMPLER_EMISMATCH_ORDER;
     case 6:
         d->partition = (uint32_t)check_random(2);
         return d->partition == was.partition
                    ? 0
-                   : EMISMATCH_PARTITION;
+                   : STATESAMPLER_EMISMATCH_PARTITION;
     default:
         d->tail = (uint32_t)check_random(4);
-        return d->tail == was.tail ? 0 : EMISMATCH_TAIL;
+        return d->tail == was.tail ? 0 : STATESAMPLER_EMISMATCH_TAIL;
     }
 }
 
@@ -486,7 +486,7 @@ static inline void forged_check_turns(forged_party *p)
         more = statesampler_mix_at(&other.mix, t, a, &count, &i);
         if (more < 0) {
             /* Past 2^62 turns, or where the base of one with CARRY moves. */
-            CHECK(more == ERANGE_FAR);
+            CHECK(more == STATESAMPLER_ERANGE_FAR);
             CHECK(statesampler_mix_seek(&other.mix, t) == more);
             CHECK(statesampler_mix_next(&p->mix, b, &served, &j) == 1);
             return;
@@ -516,7 +516,7 @@ static inline void forged_check_turns(forged_party *p)
     if (turn + most != end)
         return;
     more = statesampler_mix_at(&other.mix, end, a, &count, &k);
-    CHECK(more == 0 || (more == ERANGE_FAR && end >> 62 != 0));
+    CHECK(more == 0 || (more == STATESAMPLER_ERANGE_FAR && end >> 62 != 0));
     CHECK(statesampler_mix_next(&p->mix, b, &count, &k) == 0);
 }
 
@@ -557,7 +557,8 @@ static inline void forged_check_taken_mix(forged_party *p,
     must_mix_save(&other.mix, third);
     CHECK(memcmp(again, third, size) == 0);
     if (turn > 0)
-        CHECK(statesampler_mix_seek(&other.mix, turn - 1) == ERANGE_BASE);
+        CHECK(statesampler_mix_seek(&other.mix, turn - 1) ==
+              STATESAMPLER_ERANGE_BASE);
     if (turn <= (uint64_t)1 << 62) {
         CHECK(statesampler_mix_seek(&other.mix, turn) == STATESAMPLER_OK);
         must_mix_save(&other.mix, third);

@@ -470,9 +470,9 @@ static inline void model_compare_steps(model *m, const statesampler *s,
     other = *s;
     steps = model_is_carry(m) ? m->step + 3 : m->steps;
     for (step = 0; step < m->base_step; step++) {
-        CHECK(must_miss(s, step) == ERANGE_BASE);
+        CHECK(must_miss(s, step) == STATESAMPLER_ERANGE_BASE);
         CHECK(statesampler_padding(s, step) == 0);
-        CHECK(statesampler_seek(&other, step) == ERANGE_BASE);
+        CHECK(statesampler_seek(&other, step) == STATESAMPLER_ERANGE_BASE);
     }
     if (!model_is_carry(m)) {
         CHECK(must_miss(s, steps) == 0);
@@ -481,13 +481,13 @@ static inline void model_compare_steps(model *m, const statesampler *s,
         CHECK(statesampler_padding(s, steps) == 0);
         CHECK(statesampler_padding(s, UINT64_MAX) == 0);
         CHECK(statesampler_seek(&other, steps + 1) ==
-              ERANGE_END);
+              STATESAMPLER_ERANGE_END);
         CHECK(statesampler_seek(&other, UINT64_MAX) ==
-              ERANGE_END);
+              STATESAMPLER_ERANGE_END);
     } else {
-        CHECK(must_miss(s, UINT64_MAX) == ERANGE_FAR);
+        CHECK(must_miss(s, UINT64_MAX) == STATESAMPLER_ERANGE_FAR);
         CHECK(statesampler_seek(&other, UINT64_MAX) ==
-              ERANGE_FAR);
+              STATESAMPLER_ERANGE_FAR);
     }
     CHECK(model_same_state(s, &other));
     for (step = m->base_step; step <= steps; step++) {

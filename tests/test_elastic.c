@@ -346,8 +346,8 @@ static void test_by_hand(void)
     statesampler_get_counts(&s, &c);
     CHECK(c.positions == 13 && c.padded == 2 && c.dropped == 0);
     CHECK(c.steps == 4 && c.rank_samples == 3 && c.rank_batches == 3);
-    CHECK(must_miss(&s, 0) == ERANGE_BASE);
-    CHECK(statesampler_seek(&s, 0) == ERANGE_BASE);
+    CHECK(must_miss(&s, 0) == STATESAMPLER_ERANGE_BASE);
+    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_ERANGE_BASE);
     CHECK_KIND(statesampler_locate(&s, 3, &place), STATESAMPLER_ERANGE);
     CHECK_KIND(statesampler_locate(&s, 0, &place), STATESAMPLER_ERANGE);
     CHECK(statesampler_locate(&s, 8, &place) == STATESAMPLER_OK);
@@ -410,7 +410,7 @@ static void test_drop_last_by_hand(void)
     change(&s, &d, 2, 3, 1, 1);
     CHECK(statesampler_step(&s) == 2 && statesampler_num_steps(&s) == 2);
     CHECK(statesampler_position(&s) == 10);
-    CHECK(must_miss(&s, 0) == ERANGE_BASE);
+    CHECK(must_miss(&s, 0) == STATESAMPLER_ERANGE_BASE);
     CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
     must_end(&s);
     CHECK(statesampler_num_steps(&s) == 1);
@@ -476,7 +476,7 @@ static void test_carry_by_hand(void)
     change(&s, &d, 3, 1, 2, 0);
     CHECK(statesampler_epoch(&s) == 4 && statesampler_position(&s) == 3);
     CHECK(statesampler_step(&s) == 2);
-    CHECK(statesampler_seek(&s, 1) == ERANGE_BASE);
+    CHECK(statesampler_seek(&s, 1) == STATESAMPLER_ERANGE_BASE);
     CHECK_KIND(statesampler_locate(&s, 2, &place), STATESAMPLER_ERANGE);
     CHECK(statesampler_locate(&s, 4, &place) == STATESAMPLER_OK);
     CHECK(place.position == 4 && place.step == 2);
@@ -586,7 +586,7 @@ static void test_begin_by_hand(void)
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(must_next(&s, x) == 2);
     change(&s, &d, 3, 1, 2, 0);
-    CHECK(statesampler_seek(&s, 0) == ERANGE_BASE);
+    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_ERANGE_BASE);
     statesampler_set_epoch(&s, 0);
     CHECK(statesampler_step(&s) == 1);
     statesampler_begin(&s, 0);

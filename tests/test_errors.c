@@ -1,7 +1,7 @@
 /* test_errors.c - has every rule a code and a sentence of its own, and does a
    call that breaks it get exactly this code and change nothing?
 
-   The codes of names and files are asked in test_mixture and test_hosted, and
+   The codes of names and files are tested in test_mixture and test_hosted, and
    that of a batch too large for a size_t in test_size16. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
@@ -14,91 +14,92 @@
 
 static const uint64_t limit = (uint64_t)1 << 62;
 
-/* Every code, and whether a call here must give it. Bare kinds are for callers
-   who compare; no call gives them. */
+/* Every code with its number, which must never change, and whether a call here
+   must give it. Most kinds are for callers who compare, and no call gives
+   them. */
 static struct {
-    int code, asked, given;
+    int code, number, wanted, given;
 } codes[] = {
-    {STATESAMPLER_OK, 0, 0},
-    {STATESAMPLER_EINVAL, 0, 0},
-    {STATESAMPLER_ERANGE, 0, 0},
-    {STATESAMPLER_ECORRUPT, 0, 0},
-    {STATESAMPLER_EVERSION, 0, 0},
-    {STATESAMPLER_EMISMATCH, 0, 0},
-    {STATESAMPLER_ECAPACITY, 1, 0},
-    {EINVAL_NUM_SAMPLES, 1, 0},
-    {EINVAL_RANK, 1, 0},
-    {EINVAL_GLOBAL_BATCH, 1, 0},
-    {EINVAL_ORDER, 1, 0},
-    {EINVAL_PARTITION, 1, 0},
-    {EINVAL_TAIL, 1, 0},
-    {EINVAL_DROP_LAST, 1, 0},
-    {EINVAL_CHUNK_SIZE, 1, 0},
-    {EINVAL_WINDOW, 1, 0},
-    {EINVAL_CHUNKS, 1, 0},
-    {EINVAL_CARRY_EMPTY, 1, 0},
-    {EINVAL_CARRY_BLOCKED, 1, 0},
-    {EINVAL_CARRY_DROP_LAST, 1, 0},
-    {EINVAL_BATCH_SIZE, 0, 0},
-    {EINVAL_LEFT_OUT, 0, 0},
-    {EINVAL_NO_SOURCES, 1, 0},
-    {EINVAL_STOP, 1, 0},
-    {EINVAL_SOURCE_RANK, 1, 0},
-    {EINVAL_SOURCE_WORLD_SIZE, 1, 0},
-    {EINVAL_ALL_OFF, 1, 0},
-    {EINVAL_SOURCE_SAMPLES, 1, 0},
-    {EINVAL_SOURCE_CARRY, 1, 0},
-    {EINVAL_WEIGHTS, 1, 0},
-    {EINVAL_SEQUENCE, 1, 0},
-    {EINVAL_NO_STEPS, 1, 0},
-    {EINVAL_NAME_EMPTY, 0, 0},
-    {EINVAL_NAME_TAKEN, 0, 0},
-    {EINVAL_NOT_STARTED, 0, 0},
-    {EINVAL_REPLACEMENT, 1, 0},
-    {EINVAL_PATH, 0, 0},
-    {EINVAL_RESIZE, 1, 0},
-    {ERANGE_BASE, 1, 0},
-    {ERANGE_END, 1, 0},
-    {ERANGE_FAR, 1, 0},
-    {ERANGE_INDEX, 1, 0},
-    {ERANGE_DROPPED, 1, 0},
-    {ERANGE_SERVED, 1, 0},
-    {ERANGE_SOURCE, 1, 0},
-    {ERANGE_NAME, 0, 0},
-    {ERANGE_OFF, 1, 0},
-    {ERANGE_POSITION, 1, 0},
-    {ECORRUPT_SIZE, 1, 0},
-    {ECORRUPT_MAGIC, 1, 0},
-    {ECORRUPT_CHECK, 1, 0},
-    {ECORRUPT_DESC, 1, 0},
-    {ECORRUPT_ZERO, 1, 0},
-    {ECORRUPT_BLOCKS, 1, 0},
-    {ECORRUPT_BASE, 1, 0},
-    {ECORRUPT_POSITION, 1, 0},
-    {ECORRUPT_SOURCES, 1, 0},
-    {ECORRUPT_STOP, 1, 0},
-    {ECORRUPT_TURN, 1, 0},
-    {ECORRUPT_NAMES, 0, 0},
-    {ECORRUPT_WEIGHTS, 1, 0},
-    {EVERSION_FORMAT, 1, 0},
-    {EVERSION_ALGORITHM, 1, 0},
-    {EMISMATCH_NUM_SAMPLES, 1, 0},
-    {EMISMATCH_SEED, 1, 0},
-    {EMISMATCH_STREAM, 1, 0},
-    {EMISMATCH_ORDER, 1, 0},
-    {EMISMATCH_CHUNK_SIZE, 1, 0},
-    {EMISMATCH_WINDOW, 1, 0},
-    {EMISMATCH_PARTITION, 1, 0},
-    {EMISMATCH_TAIL, 1, 0},
-    {EMISMATCH_SOURCES, 1, 0},
-    {EMISMATCH_STOP, 1, 0},
-    {EMISMATCH_DATASET, 0, 0},
-    {STATESAMPLER_EENV, 0, 0},
-    {EENV_UNSET, 0, 0},
-    {EENV_NUMBER, 0, 0},
-    {EENV_RANK, 0, 0},
-    {STATESAMPLER_EIO, 0, 0},
-    {STATESAMPLER_ENOFILE, 0, 0}
+    {STATESAMPLER_OK, 0, 0, 0},
+    {STATESAMPLER_EINVAL, -100, 0, 0},
+    {STATESAMPLER_ERANGE, -200, 0, 0},
+    {STATESAMPLER_ECORRUPT, -300, 0, 0},
+    {STATESAMPLER_EVERSION, -400, 0, 0},
+    {STATESAMPLER_EMISMATCH, -500, 0, 0},
+    {STATESAMPLER_ECAPACITY, -900, 1, 0},
+    {STATESAMPLER_EINVAL_NUM_SAMPLES, -101, 1, 0},
+    {STATESAMPLER_EINVAL_RANK, -102, 1, 0},
+    {STATESAMPLER_EINVAL_GLOBAL_BATCH, -103, 1, 0},
+    {STATESAMPLER_EINVAL_ORDER, -104, 1, 0},
+    {STATESAMPLER_EINVAL_PARTITION, -105, 1, 0},
+    {STATESAMPLER_EINVAL_TAIL, -106, 1, 0},
+    {STATESAMPLER_EINVAL_DROP_LAST, -107, 1, 0},
+    {STATESAMPLER_EINVAL_CHUNK_SIZE, -108, 1, 0},
+    {STATESAMPLER_EINVAL_WINDOW, -109, 1, 0},
+    {STATESAMPLER_EINVAL_CHUNKS, -110, 1, 0},
+    {STATESAMPLER_EINVAL_CARRY_EMPTY, -111, 1, 0},
+    {STATESAMPLER_EINVAL_CARRY_BLOCKED, -112, 1, 0},
+    {STATESAMPLER_EINVAL_CARRY_DROP_LAST, -113, 1, 0},
+    {STATESAMPLER_EINVAL_BATCH_SIZE, -114, 0, 0},
+    {STATESAMPLER_EINVAL_LEFT_OUT, -115, 0, 0},
+    {STATESAMPLER_EINVAL_NO_SOURCES, -120, 1, 0},
+    {STATESAMPLER_EINVAL_STOP, -121, 1, 0},
+    {STATESAMPLER_EINVAL_SOURCE_RANK, -122, 1, 0},
+    {STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE, -123, 1, 0},
+    {STATESAMPLER_EINVAL_ALL_OFF, -124, 1, 0},
+    {STATESAMPLER_EINVAL_SOURCE_SAMPLES, -125, 1, 0},
+    {STATESAMPLER_EINVAL_SOURCE_CARRY, -126, 1, 0},
+    {STATESAMPLER_EINVAL_WEIGHTS, -127, 1, 0},
+    {STATESAMPLER_EINVAL_SEQUENCE, -128, 1, 0},
+    {STATESAMPLER_EINVAL_NO_STEPS, -129, 1, 0},
+    {STATESAMPLER_EINVAL_NAME_EMPTY, -130, 0, 0},
+    {STATESAMPLER_EINVAL_NAME_TAKEN, -131, 0, 0},
+    {STATESAMPLER_EINVAL_NOT_STARTED, -132, 0, 0},
+    {STATESAMPLER_EINVAL_REPLACEMENT, -140, 1, 0},
+    {STATESAMPLER_EINVAL_PATH, -141, 0, 0},
+    {STATESAMPLER_EINVAL_RESIZE, -142, 1, 0},
+    {STATESAMPLER_ERANGE_BASE, -201, 1, 0},
+    {STATESAMPLER_ERANGE_END, -202, 1, 0},
+    {STATESAMPLER_ERANGE_FAR, -203, 1, 0},
+    {STATESAMPLER_ERANGE_INDEX, -204, 1, 0},
+    {STATESAMPLER_ERANGE_DROPPED, -205, 1, 0},
+    {STATESAMPLER_ERANGE_SERVED, -206, 1, 0},
+    {STATESAMPLER_ERANGE_SOURCE, -207, 1, 0},
+    {STATESAMPLER_ERANGE_NAME, -208, 0, 0},
+    {STATESAMPLER_ERANGE_OFF, -209, 1, 0},
+    {STATESAMPLER_ERANGE_POSITION, -210, 1, 0},
+    {STATESAMPLER_ECORRUPT_SIZE, -301, 1, 0},
+    {STATESAMPLER_ECORRUPT_MAGIC, -302, 1, 0},
+    {STATESAMPLER_ECORRUPT_CHECK, -303, 1, 0},
+    {STATESAMPLER_ECORRUPT_DESC, -304, 1, 0},
+    {STATESAMPLER_ECORRUPT_ZERO, -305, 1, 0},
+    {STATESAMPLER_ECORRUPT_BLOCKS, -306, 1, 0},
+    {STATESAMPLER_ECORRUPT_BASE, -307, 1, 0},
+    {STATESAMPLER_ECORRUPT_POSITION, -308, 1, 0},
+    {STATESAMPLER_ECORRUPT_SOURCES, -309, 1, 0},
+    {STATESAMPLER_ECORRUPT_STOP, -310, 1, 0},
+    {STATESAMPLER_ECORRUPT_TURN, -312, 1, 0},
+    {STATESAMPLER_ECORRUPT_NAMES, -314, 0, 0},
+    {STATESAMPLER_ECORRUPT_WEIGHTS, -315, 1, 0},
+    {STATESAMPLER_EVERSION_FORMAT, -401, 1, 0},
+    {STATESAMPLER_EVERSION_ALGORITHM, -402, 1, 0},
+    {STATESAMPLER_EMISMATCH_NUM_SAMPLES, -501, 1, 0},
+    {STATESAMPLER_EMISMATCH_SEED, -502, 1, 0},
+    {STATESAMPLER_EMISMATCH_STREAM, -503, 1, 0},
+    {STATESAMPLER_EMISMATCH_ORDER, -504, 1, 0},
+    {STATESAMPLER_EMISMATCH_CHUNK_SIZE, -505, 1, 0},
+    {STATESAMPLER_EMISMATCH_WINDOW, -506, 1, 0},
+    {STATESAMPLER_EMISMATCH_PARTITION, -507, 1, 0},
+    {STATESAMPLER_EMISMATCH_TAIL, -508, 1, 0},
+    {STATESAMPLER_EMISMATCH_SOURCES, -509, 1, 0},
+    {STATESAMPLER_EMISMATCH_STOP, -510, 1, 0},
+    {STATESAMPLER_EMISMATCH_DATASET, -511, 0, 0},
+    {STATESAMPLER_EENV, -600, 0, 0},
+    {STATESAMPLER_EENV_UNSET, -601, 0, 0},
+    {STATESAMPLER_EENV_NUMBER, -602, 0, 0},
+    {STATESAMPLER_EENV_RANK, -603, 0, 0},
+    {STATESAMPLER_EIO, -700, 0, 0},
+    {STATESAMPLER_ENOFILE, -800, 0, 0}
 };
 
 /* Whether a call gave the code that it should; the codes given are kept. */
@@ -174,9 +175,9 @@ static void check_shapes(void)
         d.rank = worlds[k] - 1;
         accepted(&d);
         d.rank = worlds[k];
-        refused(&d, EINVAL_RANK);
+        refused(&d, STATESAMPLER_EINVAL_RANK);
         d.rank = 0xffffffffu;
-        refused(&d, EINVAL_RANK);
+        refused(&d, STATESAMPLER_EINVAL_RANK);
     }
     /* A world size of 0 means 1, which has only rank 0. */
     d = plain();
@@ -184,17 +185,17 @@ static void check_shapes(void)
     d.rank = 0;
     accepted(&d);
     d.rank = 1;
-    refused(&d, EINVAL_RANK);
+    refused(&d, STATESAMPLER_EINVAL_RANK);
 
     d = plain();
     d.num_samples = limit;
     accepted(&d);
     d.num_samples = limit + 1;
-    refused(&d, EINVAL_NUM_SAMPLES);
+    refused(&d, STATESAMPLER_EINVAL_NUM_SAMPLES);
     d.num_samples = (uint64_t)1 << 63;
-    refused(&d, EINVAL_NUM_SAMPLES);
+    refused(&d, STATESAMPLER_EINVAL_NUM_SAMPLES);
     d.num_samples = UINT64_MAX;
-    refused(&d, EINVAL_NUM_SAMPLES);
+    refused(&d, STATESAMPLER_EINVAL_NUM_SAMPLES);
 
     /* A global batch of 2^62 and more, from just below it: the first product
        is 2^62 - 2^31, the second 2^62, the last 2^64 - 2^33 + 1. */
@@ -203,7 +204,7 @@ static void check_shapes(void)
     d.batch_size = 0x7fffffffu;
     accepted(&d);
     d.batch_size = 0x80000000u;
-    refused(&d, EINVAL_GLOBAL_BATCH);
+    refused(&d, STATESAMPLER_EINVAL_GLOBAL_BATCH);
     d.world_size = 0x40000000u;
     d.batch_size = 0xffffffffu;
     accepted(&d);
@@ -211,11 +212,11 @@ static void check_shapes(void)
     d.batch_size = 0xfffffffcu;
     accepted(&d);
     d.batch_size = 0xffffffffu;
-    refused(&d, EINVAL_GLOBAL_BATCH);
+    refused(&d, STATESAMPLER_EINVAL_GLOBAL_BATCH);
     d.world_size = 0xffffffffu;
-    refused(&d, EINVAL_GLOBAL_BATCH);
+    refused(&d, STATESAMPLER_EINVAL_GLOBAL_BATCH);
     d.batch_size = 0x40000001u;
-    refused(&d, EINVAL_GLOBAL_BATCH);
+    refused(&d, STATESAMPLER_EINVAL_GLOBAL_BATCH);
     d.batch_size = 0x40000000u;
     accepted(&d);
 }
@@ -229,23 +230,23 @@ static void check_choices(void)
     uint32_t order, partition, tail, drop_last;
     d = plain();
     d.partition = 2;
-    refused(&d, EINVAL_PARTITION);
+    refused(&d, STATESAMPLER_EINVAL_PARTITION);
     d = plain();
     d.drop_last = 2;
-    refused(&d, EINVAL_DROP_LAST);
+    refused(&d, STATESAMPLER_EINVAL_DROP_LAST);
     for (k = 0; k < COUNT(wild); k++) {
         d = plain();
         d.order = wild[k];
-        refused(&d, EINVAL_ORDER);
+        refused(&d, STATESAMPLER_EINVAL_ORDER);
         d = plain();
         d.partition = wild[k];
-        refused(&d, EINVAL_PARTITION);
+        refused(&d, STATESAMPLER_EINVAL_PARTITION);
         d = plain();
         d.tail = wild[k];
-        refused(&d, EINVAL_TAIL);
+        refused(&d, STATESAMPLER_EINVAL_TAIL);
         d = plain();
         d.drop_last = wild[k];
-        refused(&d, EINVAL_DROP_LAST);
+        refused(&d, STATESAMPLER_EINVAL_DROP_LAST);
     }
     /* Every combination there is: what is refused is CARRY with nothing to
        carry, with blocks, or with drop_last. */
@@ -262,8 +263,8 @@ static void check_choices(void)
                     d.drop_last = drop_last;
                     if (carry && faults == 1)
                         refused(&d, partition
-                                        ? EINVAL_CARRY_BLOCKED
-                                        : EINVAL_CARRY_DROP_LAST);
+                                        ? STATESAMPLER_EINVAL_CARRY_BLOCKED
+                                        : STATESAMPLER_EINVAL_CARRY_DROP_LAST);
                     else if (!carry)
                         accepted(&d);
                     d.num_samples = 1;
@@ -273,7 +274,7 @@ static void check_choices(void)
                     if (!carry)
                         accepted(&d);
                     else if (faults == 0)
-                        refused(&d, EINVAL_CARRY_EMPTY);
+                        refused(&d, STATESAMPLER_EINVAL_CARRY_EMPTY);
                 }
 }
 
@@ -308,9 +309,9 @@ static void check_windows(void)
         for (k = 0; k < COUNT(bad); k++) {
             d.chunk_size = bad[k][0];
             d.window = bad[k][1];
-            refused(&d, bad[k][0] == 0   ? EINVAL_CHUNK_SIZE
-                        : bad[k][1] == 0 ? EINVAL_WINDOW
-                                         : EINVAL_CHUNKS);
+            refused(&d, bad[k][0] == 0   ? STATESAMPLER_EINVAL_CHUNK_SIZE
+                        : bad[k][1] == 0 ? STATESAMPLER_EINVAL_WINDOW
+                                         : STATESAMPLER_EINVAL_CHUNKS);
         }
         for (k = 0; k < COUNT(good); k++) {
             d.chunk_size = good[k][0];
@@ -340,7 +341,7 @@ static void check_perm(void)
         memset(&perm, 0x5a, sizeof perm);
         memcpy(&before, &perm, sizeof perm);
         CHECK_CODE(statesampler_perm_init(&perm, bad[k], 1, 2, 3),
-                   EINVAL_NUM_SAMPLES);
+                   STATESAMPLER_EINVAL_NUM_SAMPLES);
         CHECK(check_same_bytes(&perm, &before, sizeof perm));
     }
     CHECK(statesampler_perm_init(&perm, limit, 1, 2, 3) == STATESAMPLER_OK);
@@ -381,11 +382,11 @@ static void check_steps(void)
     steps = statesampler_num_steps(&s);
     CHECK(steps == 32);
     CHECK(statesampler_seek(&s, 5) == STATESAMPLER_OK);
-    unmoved_seek(&s, steps + 1, ERANGE_END);
-    unmoved_seek(&s, UINT64_MAX, ERANGE_END);
-    unmoved_seek(&s, (uint64_t)1 << 63, ERANGE_END);
+    unmoved_seek(&s, steps + 1, STATESAMPLER_ERANGE_END);
+    unmoved_seek(&s, UINT64_MAX, STATESAMPLER_ERANGE_END);
+    unmoved_seek(&s, (uint64_t)1 << 63, STATESAMPLER_ERANGE_END);
     /* A step whose position wraps round to an early one. */
-    unmoved_seek(&s, ((uint64_t)1 << 59) + 1, ERANGE_END);
+    unmoved_seek(&s, ((uint64_t)1 << 59) + 1, STATESAMPLER_ERANGE_END);
     unserved(&s, steps, 0);
     unserved(&s, UINT64_MAX, 0);
     unserved(&s, ((uint64_t)1 << 59) + 1, 0);
@@ -403,13 +404,13 @@ static void check_steps(void)
     CHECK(statesampler_init(&other, &d) == STATESAMPLER_OK);
     CHECK(statesampler_load(&other, state, sizeof state) == STATESAMPLER_OK);
     CHECK(statesampler_step(&other) == 7);
-    unmoved_seek(&other, 6, ERANGE_BASE);
-    unmoved_seek(&other, 0, ERANGE_BASE);
-    unserved(&other, 6, ERANGE_BASE);
-    unserved(&other, 0, ERANGE_BASE);
+    unmoved_seek(&other, 6, STATESAMPLER_ERANGE_BASE);
+    unmoved_seek(&other, 0, STATESAMPLER_ERANGE_BASE);
+    unserved(&other, 6, STATESAMPLER_ERANGE_BASE);
+    unserved(&other, 0, STATESAMPLER_ERANGE_BASE);
     CHECK(must_at(&other, 7, out) == 8);
     unmoved_seek(&other, statesampler_num_steps(&other) + 1,
-                 ERANGE_END);
+                 STATESAMPLER_ERANGE_END);
     CHECK(statesampler_seek(&other, 8) == STATESAMPLER_OK);
     CHECK(statesampler_seek(&other, 7) == STATESAMPLER_OK);
 
@@ -418,10 +419,10 @@ static void check_steps(void)
     d.tail = STATESAMPLER_TAIL_CARRY;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_seek(&s, 1000) == STATESAMPLER_OK);
-    unmoved_seek(&s, ((uint64_t)1 << 57) + 1, ERANGE_FAR);
-    unmoved_seek(&s, UINT64_MAX, ERANGE_FAR);
-    unserved(&s, ((uint64_t)1 << 57) + 1, ERANGE_FAR);
-    unserved(&s, UINT64_MAX, ERANGE_FAR);
+    unmoved_seek(&s, ((uint64_t)1 << 57) + 1, STATESAMPLER_ERANGE_FAR);
+    unmoved_seek(&s, UINT64_MAX, STATESAMPLER_ERANGE_FAR);
+    unserved(&s, ((uint64_t)1 << 57) + 1, STATESAMPLER_ERANGE_FAR);
+    unserved(&s, UINT64_MAX, STATESAMPLER_ERANGE_FAR);
     CHECK(must_at(&s, (uint64_t)1 << 57, out) == 8);
     CHECK(statesampler_seek(&s, (uint64_t)1 << 57) == STATESAMPLER_OK);
 }
@@ -448,16 +449,16 @@ static void check_locate(void)
         d.partition = partition;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         CHECK(statesampler_locate(&s, 999, &place) == STATESAMPLER_OK);
-        unfound(&s, 1000, ERANGE_INDEX);
-        unfound(&s, UINT64_MAX, ERANGE_INDEX);
+        unfound(&s, 1000, STATESAMPLER_ERANGE_INDEX);
+        unfound(&s, UINT64_MAX, STATESAMPLER_ERANGE_INDEX);
         d.order = STATESAMPLER_ORDER_REPLACEMENT;
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-        unfound(&s, 5, EINVAL_REPLACEMENT);
+        unfound(&s, 5, STATESAMPLER_EINVAL_REPLACEMENT);
     }
     d = plain();
     d.num_samples = 0;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
-    unfound(&s, 0, ERANGE_INDEX);
+    unfound(&s, 0, STATESAMPLER_ERANGE_INDEX);
 
     /* A dropped sample has no place: 998 of 999 are served by two ranks. And
        so it is with the samples of a step that drop_last leaves out. */
@@ -472,7 +473,7 @@ static void check_locate(void)
         CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
         for (i = 0; i < 999; i++)
             if (statesampler_locate(&s, i, &place) != STATESAMPLER_OK) {
-                unfound(&s, i, ERANGE_DROPPED);
+                unfound(&s, i, STATESAMPLER_ERANGE_DROPPED);
                 lost++;
             }
         CHECK(lost == (partition ? 999 % 16 : 1));
@@ -487,8 +488,8 @@ static void check_locate(void)
     d.world_size = 2;
     CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
     CHECK(statesampler_load(&s, state, sizeof state) == STATESAMPLER_OK);
-    unfound(&s, 0, ERANGE_SERVED);
-    unfound(&s, 3 * 32 - 1, ERANGE_SERVED);
+    unfound(&s, 0, STATESAMPLER_ERANGE_SERVED);
+    unfound(&s, 3 * 32 - 1, STATESAMPLER_ERANGE_SERVED);
     CHECK(statesampler_locate(&s, 3 * 32, &place) == STATESAMPLER_OK);
     CHECK(place.step == 3 && place.rank == 0 && place.slot == 0);
 }
@@ -530,7 +531,7 @@ static void check_zero(void)
     CHECK(statesampler_position(&s) == 0);
     CHECK(must_miss(&s, 0) == 0);
     CHECK(statesampler_seek(&s, 0) == STATESAMPLER_OK);
-    unmoved_seek(&s, 1, ERANGE_END);
+    unmoved_seek(&s, 1, STATESAMPLER_ERANGE_END);
     memset(&counts, 0xff, sizeof counts);
     statesampler_get_counts(&s, &counts);
     CHECK(counts.positions == 0 && counts.padded == 0 && counts.dropped == 0);
@@ -619,43 +620,45 @@ static void check_fields(void)
         uint64_t value;
         int code;
     } broken[] = {
-        {EPOCH, FORGE_MAGIC, 0x584d5353u, ECORRUPT_MAGIC},
-        {EPOCH, FORGE_MAGIC, 0, ECORRUPT_MAGIC},
-        {EPOCH, FORGE_VERSION, 2, EVERSION_FORMAT},
-        {EPOCH, FORGE_VERSION, 65535, EVERSION_FORMAT},
-        {EPOCH, FORGE_ALGORITHM, 0, EVERSION_ALGORITHM},
-        {EPOCH, FORGE_ALGORITHM, 2, EVERSION_ALGORITHM},
+        {EPOCH, FORGE_MAGIC, 0x584d5353u, STATESAMPLER_ECORRUPT_MAGIC},
+        {EPOCH, FORGE_MAGIC, 0, STATESAMPLER_ECORRUPT_MAGIC},
+        {EPOCH, FORGE_VERSION, 2, STATESAMPLER_EVERSION_FORMAT},
+        {EPOCH, FORGE_VERSION, 65535, STATESAMPLER_EVERSION_FORMAT},
+        {EPOCH, FORGE_ALGORITHM, 0, STATESAMPLER_EVERSION_ALGORITHM},
+        {EPOCH, FORGE_ALGORITHM, 2, STATESAMPLER_EVERSION_ALGORITHM},
         {EPOCH, FORGE_NUM_SAMPLES, ((uint64_t)1 << 62) + 1,
-         ECORRUPT_DESC},
-        {EPOCH, FORGE_ORDER, 4, ECORRUPT_DESC},
-        {EPOCH, FORGE_PARTITION, 2, ECORRUPT_DESC},
-        {EPOCH, FORGE_TAIL, 4, ECORRUPT_DESC},
-        {EPOCH, FORGE_CHUNK_SIZE, 0, ECORRUPT_DESC},
-        {EPOCH, FORGE_WINDOW, 0, ECORRUPT_DESC},
-        {EPOCH, FORGE_WINDOW, (uint64_t)1 << 60, ECORRUPT_DESC},
-        {EPOCH, FORGE_WORLD_SIZE, 0, ECORRUPT_DESC},
-        {EPOCH, FORGE_BATCH_SIZE, 0, ECORRUPT_DESC},
-        {CARRY, FORGE_PARTITION, 1, ECORRUPT_DESC},
-        {EPOCH, FORGE_ZERO, 1, ECORRUPT_ZERO},
-        {EPOCH, FORGE_ZERO, 128, ECORRUPT_ZERO},
-        {BLOCKED, FORGE_CHUNK_SIZE, 1, ECORRUPT_ZERO},
-        {CARRY, FORGE_WINDOW, (uint64_t)1 << 63, ECORRUPT_ZERO},
-        {EPOCH, FORGE_BLOCKS, 0, ECORRUPT_BLOCKS},
-        {EPOCH, FORGE_BLOCKS, 4, ECORRUPT_BLOCKS},
-        {BLOCKED, FORGE_BLOCKS, 0, ECORRUPT_BLOCKS},
+         STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_ORDER, 4, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_PARTITION, 2, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_TAIL, 4, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_CHUNK_SIZE, 0, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_WINDOW, 0, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_WINDOW, (uint64_t)1 << 60, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_WORLD_SIZE, 0, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_BATCH_SIZE, 0, STATESAMPLER_ECORRUPT_DESC},
+        {CARRY, FORGE_PARTITION, 1, STATESAMPLER_ECORRUPT_DESC},
+        {EPOCH, FORGE_ZERO, 1, STATESAMPLER_ECORRUPT_ZERO},
+        {EPOCH, FORGE_ZERO, 128, STATESAMPLER_ECORRUPT_ZERO},
+        {BLOCKED, FORGE_CHUNK_SIZE, 1, STATESAMPLER_ECORRUPT_ZERO},
+        {CARRY, FORGE_WINDOW, (uint64_t)1 << 63, STATESAMPLER_ECORRUPT_ZERO},
+        {EPOCH, FORGE_BLOCKS, 0, STATESAMPLER_ECORRUPT_BLOCKS},
+        {EPOCH, FORGE_BLOCKS, 4, STATESAMPLER_ECORRUPT_BLOCKS},
+        {BLOCKED, FORGE_BLOCKS, 0, STATESAMPLER_ECORRUPT_BLOCKS},
         {EPOCH, FORGE_BASE_POSITION,
-         ((uint64_t)1 << 62) + ((uint64_t)1 << 33) + 1, ECORRUPT_BASE},
-        {EPOCH, FORGE_BASE_STEP, (uint64_t)5 << 61, ECORRUPT_BASE},
-        {CARRY, FORGE_BASE_POSITION, 1000, ECORRUPT_BASE},
-        {CARRY, FORGE_BASE_STEP, UINT64_MAX, ECORRUPT_BASE},
-        {EPOCH, FORGE_BASE_EPOCH, 0, ECORRUPT_POSITION},
-        {CARRY, FORGE_BASE_EPOCH, (uint64_t)1 << 63, ECORRUPT_POSITION},
-        {EPOCH, FORGE_POSITION, 161, ECORRUPT_POSITION},
-        {EPOCH, FORGE_POSITION, 1024, ECORRUPT_POSITION},
-        {EPOCH, FORGE_POSITION, UINT64_MAX, ECORRUPT_POSITION},
-        {BASED, FORGE_POSITION, 160 - 15, ECORRUPT_POSITION},
-        {CARRY, FORGE_POSITION, 281, ECORRUPT_POSITION},
-        {CARRY, FORGE_POSITION, 1000, ECORRUPT_POSITION}
+         ((uint64_t)1 << 62) + ((uint64_t)1 << 33) + 1,
+         STATESAMPLER_ECORRUPT_BASE},
+        {EPOCH, FORGE_BASE_STEP, (uint64_t)5 << 61, STATESAMPLER_ECORRUPT_BASE},
+        {CARRY, FORGE_BASE_POSITION, 1000, STATESAMPLER_ECORRUPT_BASE},
+        {CARRY, FORGE_BASE_STEP, UINT64_MAX, STATESAMPLER_ECORRUPT_BASE},
+        {EPOCH, FORGE_BASE_EPOCH, 0, STATESAMPLER_ECORRUPT_POSITION},
+        {CARRY, FORGE_BASE_EPOCH, (uint64_t)1 << 63,
+         STATESAMPLER_ECORRUPT_POSITION},
+        {EPOCH, FORGE_POSITION, 161, STATESAMPLER_ECORRUPT_POSITION},
+        {EPOCH, FORGE_POSITION, 1024, STATESAMPLER_ECORRUPT_POSITION},
+        {EPOCH, FORGE_POSITION, UINT64_MAX, STATESAMPLER_ECORRUPT_POSITION},
+        {BASED, FORGE_POSITION, 160 - 15, STATESAMPLER_ECORRUPT_POSITION},
+        {CARRY, FORGE_POSITION, 281, STATESAMPLER_ECORRUPT_POSITION},
+        {CARRY, FORGE_POSITION, 1000, STATESAMPLER_ECORRUPT_POSITION}
     };
     unsigned char state[BYTES];
     size_t i;
@@ -682,15 +685,15 @@ static void check_wholeness(void)
     make(state, EPOCH);
     for (size = 0; size < sizeof state; size++)
         if (size != BYTES) {
-            unloaded(&d, state, size, ECORRUPT_SIZE);
-            undescribed(state, size, ECORRUPT_SIZE);
+            unloaded(&d, state, size, STATESAMPLER_ECORRUPT_SIZE);
+            undescribed(state, size, STATESAMPLER_ECORRUPT_SIZE);
         }
-    unloaded(&d, NULL, 0, ECORRUPT_SIZE);
-    undescribed(NULL, 0, ECORRUPT_SIZE);
+    unloaded(&d, NULL, 0, STATESAMPLER_ECORRUPT_SIZE);
+    undescribed(NULL, 0, STATESAMPLER_ECORRUPT_SIZE);
     for (size = 8; size < BYTES; size++) {
         state[size] ^= 1;
-        unloaded(&d, state, BYTES, ECORRUPT_CHECK);
-        undescribed(state, BYTES, ECORRUPT_CHECK);
+        unloaded(&d, state, BYTES, STATESAMPLER_ECORRUPT_CHECK);
+        undescribed(state, BYTES, STATESAMPLER_ECORRUPT_CHECK);
         state[size] ^= 1;
     }
     /* Everything is wrong; one by one it is put right, in the manual's
@@ -699,21 +702,21 @@ static void check_wholeness(void)
     forge_put(state, FORGE_VERSION, 2);
     forge_put(state, FORGE_ALGORITHM, 2);
     forge_put(state, FORGE_ORDER, 4);
-    unloaded(&d, state, BYTES + 1, ECORRUPT_MAGIC);
+    unloaded(&d, state, BYTES + 1, STATESAMPLER_ECORRUPT_MAGIC);
     memcpy(state, "SSMP", 4);
-    unloaded(&d, state, BYTES + 1, EVERSION_FORMAT);
+    unloaded(&d, state, BYTES + 1, STATESAMPLER_EVERSION_FORMAT);
     forge_put(state, FORGE_VERSION, 1);
-    unloaded(&d, state, BYTES + 1, ECORRUPT_SIZE);
-    unloaded(&d, state, BYTES, ECORRUPT_CHECK);
+    unloaded(&d, state, BYTES + 1, STATESAMPLER_ECORRUPT_SIZE);
+    unloaded(&d, state, BYTES, STATESAMPLER_ECORRUPT_CHECK);
     forge_seal(state, BYTES);
-    unloaded(&d, state, BYTES, EVERSION_ALGORITHM);
+    unloaded(&d, state, BYTES, STATESAMPLER_EVERSION_ALGORITHM);
     forge_put(state, FORGE_ALGORITHM, 1);
     forge_seal(state, BYTES);
     d.seed++;
-    unloaded(&d, state, BYTES, ECORRUPT_DESC);
+    unloaded(&d, state, BYTES, STATESAMPLER_ECORRUPT_DESC);
     forge_put(state, FORGE_ORDER, STATESAMPLER_ORDER_WINDOW);
     forge_seal(state, BYTES);
-    unloaded(&d, state, BYTES, EMISMATCH_SEED);
+    unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_SEED);
     d.seed--;
     {
         statesampler s;
@@ -732,31 +735,31 @@ static void check_mismatch(void)
         make(state, which);
         d = made_of(which);
         d.num_samples++;
-        unloaded(&d, state, BYTES, EMISMATCH_NUM_SAMPLES);
+        unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_NUM_SAMPLES);
         d = made_of(which);
         d.seed++;
-        unloaded(&d, state, BYTES, EMISMATCH_SEED);
+        unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_SEED);
         d = made_of(which);
         d.stream++;
-        unloaded(&d, state, BYTES, EMISMATCH_STREAM);
+        unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_STREAM);
         d = made_of(which);
         d.order = STATESAMPLER_ORDER_SEQUENTIAL;
-        unloaded(&d, state, BYTES, EMISMATCH_ORDER);
+        unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_ORDER);
         d = made_of(which);
         d.tail = STATESAMPLER_TAIL_DROP;
-        unloaded(&d, state, BYTES, EMISMATCH_TAIL);
+        unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_TAIL);
         if (which <= BASED) {
             d = made_of(which);
             d.chunk_size++;
-            unloaded(&d, state, BYTES, EMISMATCH_CHUNK_SIZE);
+            unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_CHUNK_SIZE);
             d = made_of(which);
             d.window++;
-            unloaded(&d, state, BYTES, EMISMATCH_WINDOW);
+            unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_WINDOW);
         }
         if (which != CARRY) {
             d = made_of(which);
             d.partition = !d.partition;
-            unloaded(&d, state, BYTES, EMISMATCH_PARTITION);
+            unloaded(&d, state, BYTES, STATESAMPLER_EMISMATCH_PARTITION);
         }
     }
 }
@@ -801,42 +804,42 @@ static void check_mixes(void)
         int code;
     } broken[] = {
         {0, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1},
-         {1, 1, 1}, EINVAL_NO_SOURCES},
+         {1, 1, 1}, STATESAMPLER_EINVAL_NO_SOURCES},
         {3, 4, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1},
-         {1, 1, 1}, EINVAL_STOP},
+         {1, 1, 1}, STATESAMPLER_EINVAL_STOP},
         {3, UINT32_MAX, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0},
-         {1, 1, 1}, {1, 1, 1}, EINVAL_STOP},
+         {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_STOP},
         {3, 2, {10, 20, 30}, {0, 0x7ffffffe, 0}, {0, 0, 0}, {0, 0, 0},
-         {1, 1, 1}, {1, 1, 1}, EINVAL_WEIGHTS},
+         {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_WEIGHTS},
         {3, 3, {10, 20, 30}, {0, 0, UINT32_MAX - 1}, {0, 0, 0}, {0, 0, 0},
-         {1, 1, 1}, {1, 1, 1}, EINVAL_WEIGHTS},
+         {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_WEIGHTS},
         {3, 1, {10, 20, 30},
          {STATESAMPLER_OFF, STATESAMPLER_OFF, STATESAMPLER_OFF}, {0, 0, 0},
-         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, EINVAL_ALL_OFF},
+         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_ALL_OFF},
         {3, 3, {10, 0, 0}, {STATESAMPLER_OFF, 0, 0}, {0, 0, 0}, {0, 0, 0},
-         {1, 1, 1}, {1, 1, 1}, EINVAL_NO_STEPS},
+         {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_NO_STEPS},
         {3, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 1}, {2, 2, 2},
-         {1, 1, 1}, EINVAL_SOURCE_RANK},
+         {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_RANK},
         {3, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 2, 1},
-         {1, 1, 1}, EINVAL_SOURCE_WORLD_SIZE},
+         {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE},
         {3, 0, {((uint64_t)1 << 62) - 50, 20, 30}, {0, 0, 0}, {0, 0, 0},
          {0, 0, 0}, {1, 1, 1}, {1u << 20, 1u << 20, 1u << 20},
-         EINVAL_SOURCE_SAMPLES},
+         STATESAMPLER_EINVAL_SOURCE_SAMPLES},
         {3, 3, {(uint64_t)1 << 62, (uint64_t)1 << 62, (uint64_t)1 << 62},
          {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, {1, 1, 1},
-         EINVAL_SOURCE_SAMPLES},
+         STATESAMPLER_EINVAL_SOURCE_SAMPLES},
         {3, 0, {10, 20, 30}, {0, 0, 0}, {3, 0, 0}, {0, 0, 0}, {1, 1, 1},
-         {1, 1, 1}, EINVAL_SOURCE_CARRY},
+         {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_CARRY},
         {3, 1, {10, 20, 30}, {0, 0, 0}, {0, 3, 0}, {0, 0, 0}, {1, 1, 1},
-         {1, 1, 1}, EINVAL_SOURCE_CARRY},
+         {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_CARRY},
         {3, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 3}, {0, 0, 0}, {1, 1, 1},
-         {1, 1, 1}, EINVAL_SOURCE_CARRY},
+         {1, 1, 1}, STATESAMPLER_EINVAL_SOURCE_CARRY},
         {3, 2, {10, 20, ((uint64_t)1 << 62) / 3}, {0, 0, 0}, {0, 0, 0},
-         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, EINVAL_SEQUENCE},
+         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_SEQUENCE},
         {3, 1, {10, 20, (uint64_t)1 << 32}, {1u << 30, 0, 0}, {0, 0, 0},
-         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, EINVAL_SEQUENCE},
+         {0, 0, 0}, {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_SEQUENCE},
         {3, 3, {0, 0, 1}, {0, 0, 0}, {0, 0, 1}, {0, 0, 0}, {2, 2, 2},
-         {1, 1, 1}, EINVAL_NO_STEPS},
+         {1, 1, 1}, STATESAMPLER_EINVAL_NO_STEPS},
         {3, 0, {((uint64_t)1 << 62) - 51, 20, 30}, {0, 0, 0}, {0, 0, 0},
          {0, 0, 0}, {1, 1, 1}, {1u << 20, 1u << 20, 1u << 20},
          STATESAMPLER_OK}
@@ -954,25 +957,25 @@ static void check_turns(void)
         uint64_t end;
         make_mix(state, stop);
         end = statesampler_mix_num_turns(&mix);
-        unmoved_mix_seek(0, ERANGE_BASE);
-        unmoved_mix_seek(9, ERANGE_BASE);
-        unmoved_mix_seek(end + 1, ERANGE_END);
-        unmoved_mix_seek(limit + 1, ERANGE_END);
-        unmoved_mix_seek(UINT64_MAX, ERANGE_END);
-        unserved_turn(0, ERANGE_BASE);
-        unserved_turn(9, ERANGE_BASE);
+        unmoved_mix_seek(0, STATESAMPLER_ERANGE_BASE);
+        unmoved_mix_seek(9, STATESAMPLER_ERANGE_BASE);
+        unmoved_mix_seek(end + 1, STATESAMPLER_ERANGE_END);
+        unmoved_mix_seek(limit + 1, STATESAMPLER_ERANGE_END);
+        unmoved_mix_seek(UINT64_MAX, STATESAMPLER_ERANGE_END);
+        unserved_turn(0, STATESAMPLER_ERANGE_BASE);
+        unserved_turn(9, STATESAMPLER_ERANGE_BASE);
         unserved_turn(end, 0);
         unserved_turn(limit + 1, 0);
         unserved_turn(UINT64_MAX, 0);
         CHECK(statesampler_mix_seek(&mix, end) == STATESAMPLER_OK);
     }
     make_mix(state, STATESAMPLER_STOP_NEVER);
-    unmoved_mix_seek(9, ERANGE_BASE);
-    unserved_turn(9, ERANGE_BASE);
-    unmoved_mix_seek(limit + 1, ERANGE_FAR);
-    unmoved_mix_seek(UINT64_MAX - 1, ERANGE_FAR);
-    unserved_turn(limit + 1, ERANGE_FAR);
-    unserved_turn(UINT64_MAX, ERANGE_FAR);
+    unmoved_mix_seek(9, STATESAMPLER_ERANGE_BASE);
+    unserved_turn(9, STATESAMPLER_ERANGE_BASE);
+    unmoved_mix_seek(limit + 1, STATESAMPLER_ERANGE_FAR);
+    unmoved_mix_seek(UINT64_MAX - 1, STATESAMPLER_ERANGE_FAR);
+    unserved_turn(limit + 1, STATESAMPLER_ERANGE_FAR);
+    unserved_turn(UINT64_MAX, STATESAMPLER_ERANGE_FAR);
     CHECK(statesampler_mix_seek(&mix, limit) == STATESAMPLER_OK);
 
     /* Of CARRY, 2^62 positions: with these batches that is turn 64. */
@@ -986,13 +989,13 @@ static void check_turns(void)
     }
     CHECK(statesampler_mix_init(&mix, sources, 1, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
-    unmoved_mix_seek(65, ERANGE_FAR);
-    unserved_turn(65, ERANGE_FAR);
+    unmoved_mix_seek(65, STATESAMPLER_ERANGE_FAR);
+    unserved_turn(65, STATESAMPLER_ERANGE_FAR);
     CHECK(statesampler_mix_seek(&mix, 64) == STATESAMPLER_OK);
     /* The last of them makes its end the base: 64 more. */
     CHECK(statesampler_mix_seek(&mix, 63) == STATESAMPLER_OK);
     CHECK(statesampler_mix_next(&mix, NULL, NULL, NULL) == 1);
-    unmoved_mix_seek(129, ERANGE_FAR);
+    unmoved_mix_seek(129, STATESAMPLER_ERANGE_FAR);
     CHECK(statesampler_mix_seek(&mix, 128) == STATESAMPLER_OK);
 }
 
@@ -1017,8 +1020,8 @@ static void check_mix_locate_ended(void)
     CHECK(statesampler_mix_weigh(&mix, first_alone) == STATESAMPLER_OK);
     CHECK(statesampler_mix_num_turns(&mix) == 7);
     CHECK(statesampler_step(&sources[0].sampler) == 1);
-    unfound_turn(0, 1, ERANGE_DROPPED);
-    unfound_turn(0, 2, ERANGE_DROPPED);
+    unfound_turn(0, 1, STATESAMPLER_ERANGE_DROPPED);
+    unfound_turn(0, 2, STATESAMPLER_ERANGE_DROPPED);
 }
 
 static void check_mix_locate(void)
@@ -1028,14 +1031,14 @@ static void check_mix_locate(void)
     statesampler_place place;
     unsigned lost = 0;
     start(2, STATESAMPLER_STOP_ALL);
-    unfound_turn(3, 0, ERANGE_SOURCE);
-    unfound_turn(UINT32_MAX, 0, ERANGE_SOURCE);
-    unfound_turn(0, 400, ERANGE_INDEX);
-    unfound_turn(2, UINT64_MAX, ERANGE_INDEX);
+    unfound_turn(3, 0, STATESAMPLER_ERANGE_SOURCE);
+    unfound_turn(UINT32_MAX, 0, STATESAMPLER_ERANGE_SOURCE);
+    unfound_turn(0, 400, STATESAMPLER_ERANGE_INDEX);
+    unfound_turn(2, UINT64_MAX, STATESAMPLER_ERANGE_INDEX);
     for (i = 0; i < 130; i++)
         if (statesampler_mix_locate(&mix, 2, i, &turn, &place) !=
             STATESAMPLER_OK) {
-            unfound_turn(2, i, ERANGE_DROPPED);
+            unfound_turn(2, i, STATESAMPLER_ERANGE_DROPPED);
             lost++;
         }
     CHECK(lost == 130 % 8);
@@ -1044,7 +1047,7 @@ static void check_mix_locate(void)
     for (i = 0, lost = 0; i < 400; i++)
         if (statesampler_mix_locate(&mix, 0, i, &turn, &place) !=
             STATESAMPLER_OK) {
-            unfound_turn(0, i, ERANGE_DROPPED);
+            unfound_turn(0, i, STATESAMPLER_ERANGE_DROPPED);
             lost++;
         }
     CHECK(lost > 0 && lost < 400);
@@ -1053,7 +1056,7 @@ static void check_mix_locate(void)
     for (i = 0, lost = 0; i < 400; i++)
         if (statesampler_mix_locate(&mix, 0, i, &turn, &place) !=
             STATESAMPLER_OK) {
-            unfound_turn(0, i, ERANGE_SERVED);
+            unfound_turn(0, i, STATESAMPLER_ERANGE_SERVED);
             lost++;
         }
     CHECK(lost == 60);
@@ -1072,8 +1075,8 @@ static void check_mix_locate(void)
     sources[1].weight = 0x7ffffffd;
     CHECK(statesampler_mix_init(&mix, sources, 3, STATESAMPLER_STOP_NEVER) ==
           STATESAMPLER_OK);
-    unfound_turn(0, ((uint64_t)1 << 61) - 1, ERANGE_FAR);
-    unfound_turn(2, 0, EINVAL_REPLACEMENT);
+    unfound_turn(0, ((uint64_t)1 << 61) - 1, STATESAMPLER_ERANGE_FAR);
+    unfound_turn(2, 0, STATESAMPLER_EINVAL_REPLACEMENT);
     check_mix_locate_ended();
 }
 
@@ -1139,24 +1142,28 @@ static void check_mix_fields(void)
         uint64_t value;
         int code;
     } broken[] = {
-        {HEAD, 0, FORGE_MIX_STOP, 4, ECORRUPT_STOP},
-        {HEAD, 0, FORGE_MIX_STOP, UINT32_MAX, ECORRUPT_STOP},
-        {HEAD, 0, FORGE_MIX_TURN, (uint64_t)1 << 63, ECORRUPT_TURN},
-        {HEAD, 0, FORGE_MIX_TURN, UINT64_MAX, ECORRUPT_TURN},
-        {HEAD, 0, FORGE_MIX_TICK, (uint64_t)1 << 63, ECORRUPT_TURN},
-        {HEAD, 0, FORGE_MIX_TICK, UINT64_MAX, ECORRUPT_TURN},
-        {SOURCE, 0, FORGE_SOURCE_FLAGS, 4, ECORRUPT_ZERO},
-        {SOURCE, 1, FORGE_SOURCE_FLAGS, 0x80000000u, ECORRUPT_ZERO},
-        {SOURCE, 0, FORGE_SOURCE_WEIGHT, 0, ECORRUPT_WEIGHTS},
-        {SAMPLER, 0, FORGE_MAGIC, 0x584d5353u, ECORRUPT_MAGIC},
-        {SAMPLER, 1, FORGE_VERSION, 2, EVERSION_FORMAT},
-        {SAMPLER, 2, FORGE_ALGORITHM, 2, EVERSION_ALGORITHM},
-        {SAMPLER, 2, FORGE_ZERO, 1, ECORRUPT_ZERO},
+        {HEAD, 0, FORGE_MIX_STOP, 4, STATESAMPLER_ECORRUPT_STOP},
+        {HEAD, 0, FORGE_MIX_STOP, UINT32_MAX, STATESAMPLER_ECORRUPT_STOP},
+        {HEAD, 0, FORGE_MIX_TURN, (uint64_t)1 << 63,
+         STATESAMPLER_ECORRUPT_TURN},
+        {HEAD, 0, FORGE_MIX_TURN, UINT64_MAX, STATESAMPLER_ECORRUPT_TURN},
+        {HEAD, 0, FORGE_MIX_TICK, (uint64_t)1 << 63,
+         STATESAMPLER_ECORRUPT_TURN},
+        {HEAD, 0, FORGE_MIX_TICK, UINT64_MAX, STATESAMPLER_ECORRUPT_TURN},
+        {SOURCE, 0, FORGE_SOURCE_FLAGS, 4, STATESAMPLER_ECORRUPT_ZERO},
+        {SOURCE, 1, FORGE_SOURCE_FLAGS, 0x80000000u,
+         STATESAMPLER_ECORRUPT_ZERO},
+        {SOURCE, 0, FORGE_SOURCE_WEIGHT, 0, STATESAMPLER_ECORRUPT_WEIGHTS},
+        {SAMPLER, 0, FORGE_MAGIC, 0x584d5353u, STATESAMPLER_ECORRUPT_MAGIC},
+        {SAMPLER, 1, FORGE_VERSION, 2, STATESAMPLER_EVERSION_FORMAT},
+        {SAMPLER, 2, FORGE_ALGORITHM, 2, STATESAMPLER_EVERSION_ALGORITHM},
+        {SAMPLER, 2, FORGE_ZERO, 1, STATESAMPLER_ECORRUPT_ZERO},
         {SAMPLER, 0, FORGE_NUM_SAMPLES, ((uint64_t)1 << 62) + 1,
-         ECORRUPT_DESC},
-        {SAMPLER, 1, FORGE_BLOCKS, 2, ECORRUPT_BLOCKS},
-        {SAMPLER, 1, FORGE_BASE_STEP, UINT64_MAX, ECORRUPT_BASE},
-        {SAMPLER, 2, FORGE_POSITION, (uint64_t)1 << 40, ECORRUPT_POSITION}
+         STATESAMPLER_ECORRUPT_DESC},
+        {SAMPLER, 1, FORGE_BLOCKS, 2, STATESAMPLER_ECORRUPT_BLOCKS},
+        {SAMPLER, 1, FORGE_BASE_STEP, UINT64_MAX, STATESAMPLER_ECORRUPT_BASE},
+        {SAMPLER, 2, FORGE_POSITION, (uint64_t)1 << 40,
+         STATESAMPLER_ECORRUPT_POSITION}
     };
     unsigned char state[MIX_BYTES];
     size_t i;
@@ -1194,7 +1201,7 @@ static void check_mix_unmoved(void)
                                 STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_seek(&mix, 5) == STATESAMPLER_OK);
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_CHECK);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_CHECK);
     /* Also where a source has finished once before the base. */
     start(2, STATESAMPLER_STOP_RESTART);
     CHECK(statesampler_mix_seek(&mix, 100) == STATESAMPLER_OK);
@@ -1202,7 +1209,7 @@ static void check_mix_unmoved(void)
     must_mix_save(&mix, now);
     CHECK(forge_get(now + FORGE_SOURCE(0), FORGE_SOURCE_FLAGS) == 2);
     CHECK(forge_get(now + FORGE_SOURCE(2), FORGE_SOURCE_FLAGS) == 3);
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_CHECK);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_CHECK);
 }
 
 /* No mix can have these weights together. */
@@ -1214,12 +1221,12 @@ static void check_mix_weights(void)
     forge_put(state + FORGE_SOURCE(2), FORGE_SOURCE_WEIGHT, 0x7ffffffe);
     forge_seal(state, MIX_BYTES);
     start(2, STATESAMPLER_STOP_RESTART);
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_WEIGHTS);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_WEIGHTS);
     for (i = 0; i < SOURCES; i++)
         forge_put(state + FORGE_SOURCE(i), FORGE_SOURCE_WEIGHT,
                   STATESAMPLER_OFF);
     forge_seal(state, MIX_BYTES);
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_WEIGHTS);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_WEIGHTS);
 }
 
 static void check_mix_wholeness(void)
@@ -1231,34 +1238,34 @@ static void check_mix_wholeness(void)
     start(2, STATESAMPLER_STOP_RESTART);
     for (size = 0; size < sizeof state; size++)
         if (size != MIX_BYTES) {
-            unloaded_mix(state, size, ECORRUPT_SIZE);
-            undescribed_mix(state, size, 0, ECORRUPT_SIZE);
+            unloaded_mix(state, size, STATESAMPLER_ECORRUPT_SIZE);
+            undescribed_mix(state, size, 0, STATESAMPLER_ECORRUPT_SIZE);
         }
-    unloaded_mix(NULL, 0, ECORRUPT_SIZE);
-    undescribed_mix(NULL, 0, 0, ECORRUPT_SIZE);
+    unloaded_mix(NULL, 0, STATESAMPLER_ECORRUPT_SIZE);
+    undescribed_mix(NULL, 0, 0, STATESAMPLER_ECORRUPT_SIZE);
     state[60] ^= 1;
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_CHECK);
-    undescribed_mix(state, MIX_BYTES, 0, ECORRUPT_CHECK);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_CHECK);
+    undescribed_mix(state, MIX_BYTES, 0, STATESAMPLER_ECORRUPT_CHECK);
     forge_put(state, FORGE_ALGORITHM, 2);
     forge_seal(state, MIX_BYTES);
-    unloaded_mix(state, MIX_BYTES, EVERSION_ALGORITHM);
-    undescribed_mix(state, MIX_BYTES, 0, EVERSION_ALGORITHM);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_EVERSION_ALGORITHM);
+    undescribed_mix(state, MIX_BYTES, 0, STATESAMPLER_EVERSION_ALGORITHM);
     forge_put(state, FORGE_VERSION, 3);
-    unloaded_mix(state, 40, EVERSION_FORMAT);
-    undescribed_mix(state, 40, 0, EVERSION_FORMAT);
+    unloaded_mix(state, 40, STATESAMPLER_EVERSION_FORMAT);
+    undescribed_mix(state, 40, 0, STATESAMPLER_EVERSION_FORMAT);
     forge_put(state, FORGE_VERSION, 1); /* the first format */
-    unloaded_mix(state, 40, EVERSION_FORMAT);
-    undescribed_mix(state, 40, 0, EVERSION_FORMAT);
+    unloaded_mix(state, 40, STATESAMPLER_EVERSION_FORMAT);
+    undescribed_mix(state, 40, 0, STATESAMPLER_EVERSION_FORMAT);
     memcpy(state, "SSMP", 4);
-    unloaded_mix(state, MIX_BYTES, ECORRUPT_MAGIC);
-    undescribed_mix(state, MIX_BYTES, 0, ECORRUPT_MAGIC);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_MAGIC);
+    undescribed_mix(state, MIX_BYTES, 0, STATESAMPLER_ECORRUPT_MAGIC);
 
     make_mix(state, STATESAMPLER_STOP_RESTART);
-    undescribed_mix(state, MIX_BYTES, SOURCES, ERANGE_SOURCE);
-    undescribed_mix(state, MIX_BYTES, UINT32_MAX, ERANGE_SOURCE);
+    undescribed_mix(state, MIX_BYTES, SOURCES, STATESAMPLER_ERANGE_SOURCE);
+    undescribed_mix(state, MIX_BYTES, UINT32_MAX, STATESAMPLER_ERANGE_SOURCE);
     forge_put(state, FORGE_MIX_SOURCES, 0);
     forge_seal(state, FORGE_MIX_BYTES(0));
-    unloaded_mix(state, FORGE_MIX_BYTES(0), ECORRUPT_SOURCES);
+    unloaded_mix(state, FORGE_MIX_BYTES(0), STATESAMPLER_ECORRUPT_SOURCES);
 }
 
 /* Another mix: in its own rules, or in one of its sources. */
@@ -1269,11 +1276,11 @@ static void check_mix_mismatch(void)
         unsigned size;
         int code;
     } other[] = {
-        {FORGE_NUM_SAMPLES, EMISMATCH_NUM_SAMPLES},
-        {FORGE_SEED, EMISMATCH_SEED},
-        {FORGE_STREAM, EMISMATCH_STREAM},
-        {FORGE_CHUNK_SIZE, EMISMATCH_CHUNK_SIZE},
-        {FORGE_WINDOW, EMISMATCH_WINDOW}
+        {FORGE_NUM_SAMPLES, STATESAMPLER_EMISMATCH_NUM_SAMPLES},
+        {FORGE_SEED, STATESAMPLER_EMISMATCH_SEED},
+        {FORGE_STREAM, STATESAMPLER_EMISMATCH_STREAM},
+        {FORGE_CHUNK_SIZE, STATESAMPLER_EMISMATCH_CHUNK_SIZE},
+        {FORGE_WINDOW, STATESAMPLER_EMISMATCH_WINDOW}
     };
     unsigned char state[MIX_BYTES], forged[MIX_BYTES];
     size_t i;
@@ -1293,11 +1300,11 @@ static void check_mix_mismatch(void)
             unloaded_mix(forged, MIX_BYTES, other[i].code);
         }
     start(2, STATESAMPLER_STOP_ALL);
-    unloaded_mix(state, MIX_BYTES, EMISMATCH_STOP);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_EMISMATCH_STOP);
     CHECK(statesampler_mix_init(&mix, sources, SOURCES - 1,
                                 STATESAMPLER_STOP_RESTART) ==
           STATESAMPLER_OK);
-    unloaded_mix(state, MIX_BYTES, EMISMATCH_SOURCES);
+    unloaded_mix(state, MIX_BYTES, STATESAMPLER_EMISMATCH_SOURCES);
     for (k = 0; k < 3; k++) {
         statesampler_desc d = source_of(2, 2);
         start(2, STATESAMPLER_STOP_RESTART);
@@ -1312,9 +1319,9 @@ static void check_mix_mismatch(void)
                                     STATESAMPLER_STOP_RESTART) ==
               STATESAMPLER_OK);
         unloaded_mix(state, MIX_BYTES,
-                     k == 0   ? EMISMATCH_ORDER
-                     : k == 1 ? EMISMATCH_PARTITION
-                              : EMISMATCH_TAIL);
+                     k == 0   ? STATESAMPLER_EMISMATCH_ORDER
+                     : k == 1 ? STATESAMPLER_EMISMATCH_PARTITION
+                              : STATESAMPLER_EMISMATCH_TAIL);
     }
 }
 
@@ -1343,11 +1350,11 @@ static void check_weights(void)
     uint32_t i;
     start(2, STATESAMPLER_STOP_ALL);
     CHECK(statesampler_mix_seek(&mix, 7) == STATESAMPLER_OK);
-    unweighed(off, EINVAL_ALL_OFF);
-    unweighed(heavy, EINVAL_WEIGHTS);
+    unweighed(off, STATESAMPLER_EINVAL_ALL_OFF);
+    unweighed(heavy, STATESAMPLER_EINVAL_WEIGHTS);
     CHECK_CODE(statesampler_mix_weigh(&mix, others), STATESAMPLER_OK);
     CHECK_CODE(statesampler_mix_locate(&mix, 0, 0, &turn, &place),
-               ERANGE_OFF);
+               STATESAMPLER_ERANGE_OFF);
     /* Too long as soon as the others weigh more; not while it is off. */
     for (i = 0; i < SOURCES; i++) {
         d.num_samples = i == 0 ? (uint64_t)1 << 40 : 10;
@@ -1359,7 +1366,7 @@ static void check_weights(void)
     }
     CHECK(statesampler_mix_init(&mix, sources, SOURCES,
                                 STATESAMPLER_STOP_ALL) == STATESAMPLER_OK);
-    unweighed(lone, EINVAL_SEQUENCE);
+    unweighed(lone, STATESAMPLER_EINVAL_SEQUENCE);
     CHECK_CODE(statesampler_mix_weigh(&mix, first), STATESAMPLER_OK);
     CHECK_CODE(statesampler_mix_weigh(&mix, others), STATESAMPLER_OK);
     {
@@ -1375,7 +1382,7 @@ static void check_weights(void)
     }
     CHECK(statesampler_mix_init(&mix, sources, SOURCES,
                                 STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
-    unweighed(others, EINVAL_NO_STEPS);
+    unweighed(others, STATESAMPLER_EINVAL_NO_STEPS);
 }
 
 static void unshaped_mix(uint32_t rank, uint32_t world_size, int code)
@@ -1390,9 +1397,9 @@ static void check_mix_shapes(void)
 {
     uint32_t i, large;
     start(2, STATESAMPLER_STOP_NEVER);
-    unshaped_mix(2, 2, EINVAL_RANK);
-    unshaped_mix(1, 0, EINVAL_RANK);
-    unshaped_mix(UINT32_MAX, 5, EINVAL_RANK);
+    unshaped_mix(2, 2, STATESAMPLER_EINVAL_RANK);
+    unshaped_mix(1, 0, STATESAMPLER_EINVAL_RANK);
+    unshaped_mix(UINT32_MAX, 5, STATESAMPLER_EINVAL_RANK);
     for (large = 0; large < SOURCES; large++) { /* one source's batch */
         for (i = 0; i < SOURCES; i++) {
             statesampler_desc d = source_of(i, 1);
@@ -1403,7 +1410,7 @@ static void check_mix_shapes(void)
         CHECK(statesampler_mix_init(&mix, sources, SOURCES,
                                     STATESAMPLER_STOP_RESTART) ==
               STATESAMPLER_OK);
-        unshaped_mix(0, (uint32_t)1 << 31, EINVAL_GLOBAL_BATCH);
+        unshaped_mix(0, (uint32_t)1 << 31, STATESAMPLER_EINVAL_GLOBAL_BATCH);
     }
     /* With DROP, no rank has a sample of so few. */
     for (i = 0; i < SOURCES; i++) {
@@ -1416,7 +1423,7 @@ static void check_mix_shapes(void)
     }
     CHECK(statesampler_mix_init(&mix, sources, SOURCES,
                                 STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
-    unshaped_mix(0, 11, EINVAL_NO_STEPS);
+    unshaped_mix(0, 11, STATESAMPLER_EINVAL_NO_STEPS);
     CHECK_CODE(statesampler_mix_reshape(&mix, 0, 10), STATESAMPLER_OK);
     CHECK_CODE(statesampler_mix_reshape(&mix, 0, 0), STATESAMPLER_OK);
 }
@@ -1447,22 +1454,22 @@ static void unsized(const statesampler_desc *d, uint64_t steps, uint64_t n,
 static void check_changes(void)
 {
     statesampler_desc d = plain();
-    unshaped(&d, 4, 4, 5, EINVAL_RANK);
-    unshaped(&d, 1, 0, 5, EINVAL_RANK);
+    unshaped(&d, 4, 4, 5, STATESAMPLER_EINVAL_RANK);
+    unshaped(&d, 1, 0, 5, STATESAMPLER_EINVAL_RANK);
     unshaped(&d, 0, (uint32_t)1 << 31, (uint32_t)1 << 31,
-             EINVAL_GLOBAL_BATCH);
-    unsized(&d, 2, 999, EINVAL_RESIZE);
+             STATESAMPLER_EINVAL_GLOBAL_BATCH);
+    unsized(&d, 2, 999, STATESAMPLER_EINVAL_RESIZE);
     d.order = STATESAMPLER_ORDER_SEQUENTIAL;
-    unsized(&d, 2, limit + 1, EINVAL_NUM_SAMPLES);
+    unsized(&d, 2, limit + 1, STATESAMPLER_EINVAL_NUM_SAMPLES);
     unsized(&d, 2, 2 * d.world_size * d.batch_size - 1,
-            ERANGE_POSITION);
+            STATESAMPLER_ERANGE_POSITION);
     unsized(&d, 2, d.num_samples, STATESAMPLER_OK);
     d.partition = STATESAMPLER_PARTITION_BLOCKED;
-    unsized(&d, 2, 999, EINVAL_RESIZE);
+    unsized(&d, 2, 999, STATESAMPLER_EINVAL_RESIZE);
     d.partition = STATESAMPLER_PARTITION_INTERLEAVED;
     d.drop_last = 0;
     d.tail = STATESAMPLER_TAIL_CARRY;
-    unsized(&d, 0, 0, EINVAL_CARRY_EMPTY);
+    unsized(&d, 0, 0, STATESAMPLER_EINVAL_CARRY_EMPTY);
 }
 
 /* The weights of a state must do in the shape of the mix that loads it. */
@@ -1493,15 +1500,15 @@ static void check_their_weights(void)
     /* The small one has no step of 16 ranks. */
     lone_pair(1000000, 32, 400, both, 8, STATESAMPLER_STOP_NEVER);
     CHECK_CODE(statesampler_mix_weigh(&mix, small), STATESAMPLER_OK);
-    unshaped_mix(0, 16, EINVAL_NO_STEPS);
+    unshaped_mix(0, 16, STATESAMPLER_EINVAL_NO_STEPS);
     CHECK(statesampler_mix_save(&mix, state, sizeof state) == STATESAMPLER_OK);
     lone_pair(1000000, 32, 400, both, 16, STATESAMPLER_STOP_NEVER);
-    unloaded_mix(state, sizeof state, EINVAL_NO_STEPS);
+    unloaded_mix(state, sizeof state, STATESAMPLER_EINVAL_NO_STEPS);
     /* In small batches the sequence would be too long. */
     lone_pair((uint64_t)1 << 50, 1 << 20, 3, heavy, 1, STATESAMPLER_STOP_ALL);
     CHECK(statesampler_mix_save(&mix, state, sizeof state) == STATESAMPLER_OK);
     lone_pair((uint64_t)1 << 50, 1, 3, even, 1, STATESAMPLER_STOP_ALL);
-    unloaded_mix(state, sizeof state, EINVAL_SEQUENCE);
+    unloaded_mix(state, sizeof state, STATESAMPLER_EINVAL_SEQUENCE);
 }
 
 /* What is just allowed. */
@@ -1519,6 +1526,33 @@ static void check_bounds(void)
 
 /* --- All codes ------------------------------------------------------------ */
 
+/* The lists of the header, as a program may use them. */
+#define LISTED(name, number, sentence) \
+    {STATESAMPLER_##name, number, #name, sentence},
+static const struct {
+    int code, number;
+    const char *name, *sentence;
+} listed[] = {STATESAMPLER_KINDS(LISTED) STATESAMPLER_RULES(LISTED)
+              {STATESAMPLER_OK, 0, "OK", "no error"}};
+
+/* Each constant has the number and the sentence of its line, and its name
+   begins with that of its kind. */
+static void check_lists(void)
+{
+    const char *kind = "";
+    size_t i, j;
+    CHECK(COUNT(listed) == COUNT(codes));
+    for (i = 0; i < COUNT(listed); i++) {
+        int code = listed[i].code;
+        CHECK(code == listed[i].number);
+        CHECK(strcmp(statesampler_error(code), listed[i].sentence) == 0);
+        for (j = 0; j < COUNT(listed); j++)
+            if (listed[j].code == STATESAMPLER_KIND(code))
+                kind = listed[j].name;
+        CHECK(strncmp(listed[i].name, kind, strlen(kind)) == 0);
+    }
+}
+
 /* Every sentence is one code's only, and says something; and there is no code
    that is not in the list. */
 static void check_texts(void)
@@ -1529,6 +1563,7 @@ static void check_texts(void)
     CHECK(STATESAMPLER_OK == 0);
     for (i = 0; i < COUNT(codes); i++) {
         const char *text = statesampler_error(codes[i].code);
+        CHECK(codes[i].code == codes[i].number);
         CHECK(codes[i].code <= 0 && codes[i].code > -1000);
         CHECK(text != NULL && strlen(text) >= 8);
         CHECK(strcmp(text, unknown) != 0);
@@ -1552,16 +1587,16 @@ static void check_kinds(void)
     size_t i;
     CHECK(STATESAMPLER_KIND(STATESAMPLER_OK) == STATESAMPLER_OK);
     CHECK(STATESAMPLER_KIND(STATESAMPLER_EINVAL) == STATESAMPLER_EINVAL);
-    CHECK(STATESAMPLER_KIND(EINVAL_RANK) == STATESAMPLER_EINVAL);
-    CHECK(STATESAMPLER_KIND(ERANGE_NAME) == STATESAMPLER_ERANGE);
-    CHECK(STATESAMPLER_KIND(ECORRUPT_SIZE) ==
+    CHECK(STATESAMPLER_KIND(STATESAMPLER_EINVAL_RANK) == STATESAMPLER_EINVAL);
+    CHECK(STATESAMPLER_KIND(STATESAMPLER_ERANGE_NAME) == STATESAMPLER_ERANGE);
+    CHECK(STATESAMPLER_KIND(STATESAMPLER_ECORRUPT_SIZE) ==
           STATESAMPLER_ECORRUPT);
-    CHECK(STATESAMPLER_KIND(EVERSION_ALGORITHM) ==
+    CHECK(STATESAMPLER_KIND(STATESAMPLER_EVERSION_ALGORITHM) ==
           STATESAMPLER_EVERSION);
-    CHECK(STATESAMPLER_KIND(EMISMATCH_DATASET) ==
+    CHECK(STATESAMPLER_KIND(STATESAMPLER_EMISMATCH_DATASET) ==
           STATESAMPLER_EMISMATCH);
     for (i = 0; i < COUNT(codes); i++)
-        CHECK(codes[i].given || !codes[i].asked);
+        CHECK(codes[i].given || !codes[i].wanted);
 }
 
 int main(int argc, char **argv)
@@ -1593,6 +1628,7 @@ int main(int argc, char **argv)
     check_changes();
     check_their_weights();
     check_bounds();
+    check_lists();
     check_texts();
     check_kinds();
     return check_done("test_errors");

@@ -82,10 +82,10 @@ static void test_turns(void)
         save_mix(&p, state, 10);
         for (i = 0; i < FORGED_COUNT(far); i++) {
             forge_put(state, FORGE_MIX_TURN, far[i]);
-            check_refused(&p, state, ECORRUPT_TURN);
+            check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
             forge_put(state, FORGE_MIX_TURN, 10);
             forge_put(state, FORGE_MIX_TICK, far[i]);
-            check_refused(&p, state, ECORRUPT_TURN);
+            check_refused(&p, state, STATESAMPLER_ECORRUPT_TURN);
             forge_put(state, FORGE_MIX_TICK, 10);
         }
         forge_put(state, FORGE_MIX_TURN, far[0] - 1);
@@ -152,7 +152,7 @@ static void test_locate_far(void)
     CHECK(forged_load_mix(&p, state, FORGED_MIX_BYTES));
     CHECK(statesampler_at(&p.source[0].sampler, 7, &index, &count) == 1);
     CHECK(statesampler_mix_locate(&p.mix, 0, index, &turn, &place) ==
-          ERANGE_FAR);
+          STATESAMPLER_ERANGE_FAR);
 }
 
 /* The steps of a sampler stay below 2^64, those to come included. */
@@ -166,7 +166,8 @@ static void test_steps(void)
     must_save(&s, state);
     forge_put(state, FORGE_BASE_STEP, most + 1);
     forge_seal(state, FORGED_BYTES);
-    CHECK(statesampler_load(&s, state, FORGED_BYTES) == ECORRUPT_BASE);
+    CHECK(statesampler_load(&s, state, FORGED_BYTES) ==
+          STATESAMPLER_ECORRUPT_BASE);
     forge_put(state, FORGE_BASE_STEP, most);
     forge_seal(state, FORGED_BYTES);
     CHECK(statesampler_load(&s, state, FORGED_BYTES) == STATESAMPLER_OK);
@@ -198,7 +199,7 @@ static void test_epoch_without_turns(void)
     CHECK(statesampler_num_steps(&p.source[0].sampler) == 1);
     CHECK(statesampler_mix_num_turns(&p.mix) == 0);
     CHECK(statesampler_mix_locate(&p.mix, 0, 0, &turn, &place) ==
-          ERANGE_DROPPED);
+          STATESAMPLER_ERANGE_DROPPED);
 }
 
 /* So many sources that their 120 bytes each, counted in 32 bits, come round to
@@ -225,11 +226,11 @@ static void test_count_that_wraps(void)
         forge_seal(state, size);
         before = p;
         CHECK(statesampler_mix_load(&p.mix, state, size) ==
-              ECORRUPT_SIZE);
+              STATESAMPLER_ECORRUPT_SIZE);
         CHECK(memcmp(p.source, before.source, sizeof p.source) == 0);
         CHECK(statesampler_mix_describe(state, size, (uint32_t)count - 1,
                                         NULL, &place) ==
-              ECORRUPT_SIZE);
+              STATESAMPLER_ECORRUPT_SIZE);
     }
 }
 

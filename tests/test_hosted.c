@@ -255,7 +255,7 @@ static void check_exact(const char *path, const unsigned char *bytes,
     for (k = size > 0 ? size - 1 : 0; k <= size + 1; k++) {
         memset(back, 0xee, size + 2);
         CHECK(statesampler_load_file(path, back, k, NULL) ==
-              (k == size ? STATESAMPLER_OK : ECORRUPT_SIZE));
+              (k == size ? STATESAMPLER_OK : STATESAMPLER_ECORRUPT_SIZE));
         CHECK(memcmp(back, bytes, k < size ? k : size) == 0);
         CHECK(back[k < size ? k : size] == 0xee && back[size + 1] == 0xee);
     }
@@ -357,12 +357,13 @@ static void check_paths(void)
 {
     static char endless[100000];
     check_refused("no folder/file", ENOENT, 0);
-    CHECK(statesampler_save_file("", "", 0) == EINVAL_PATH);
-    CHECK(statesampler_load_file("", NULL, 0, NULL) == EINVAL_PATH);
+    CHECK(statesampler_save_file("", "", 0) == STATESAMPLER_EINVAL_PATH);
+    CHECK(statesampler_load_file("", NULL, 0, NULL) ==
+          STATESAMPLER_EINVAL_PATH);
     memset(endless, 'n', sizeof endless - 1);
-    CHECK(statesampler_save_file(endless, "", 0) == EINVAL_PATH);
+    CHECK(statesampler_save_file(endless, "", 0) == STATESAMPLER_EINVAL_PATH);
     endless[4096] = 0;
-    CHECK(statesampler_save_file(endless, "", 0) == EINVAL_PATH);
+    CHECK(statesampler_save_file(endless, "", 0) == STATESAMPLER_EINVAL_PATH);
     endless[4095] = 0;
     CHECK(statesampler_save_file(endless, "", 0) == STATESAMPLER_EIO);
 }
@@ -439,7 +440,7 @@ static void lacks_size(unsigned k)
     if (k == SLURM)
         environment_gives(STATESAMPLER_OK, "none", 0, 1);
     else
-        environment_gives(EENV_UNSET, launchers[k].name, 0, 0);
+        environment_gives(STATESAMPLER_EENV_UNSET, launchers[k].name, 0, 0);
 }
 
 static void check_pair(unsigned k)
@@ -465,29 +466,29 @@ static void check_pair(unsigned k)
     environment_gives(STATESAMPLER_OK, name, 9, 10);
     /* A rank the world does not have, and a world without ranks. */
     set_pair(k, "8", "8");
-    environment_gives(EENV_RANK, name, 0, 0);
+    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
     set_pair(k, "4294967295", "4294967295");
-    environment_gives(EENV_RANK, name, 0, 0);
+    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
     set_pair(k, "1", "0");
-    environment_gives(EENV_RANK, name, 0, 0);
+    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
     set_pair(k, "0", "0");
-    environment_gives(EENV_RANK, name, 0, 0);
+    environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
     /* Half a pair is an error, not rank 0 and not a world of one. */
     set_pair(k, "0", NULL);
     lacks_size(k);
     set_pair(k, NULL, "8");
-    environment_gives(EENV_UNSET, name, 0, 0);
+    environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
     set_pair(k, "x", NULL);
     lacks_size(k);
     set_pair(k, NULL, "x");
-    environment_gives(EENV_NUMBER, name, 0, 0);
+    environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
     for (m = !TEST_POSIX; m < sizeof malformed / sizeof malformed[0]; m++) {
         set_pair(k, malformed[m], "8");
-        environment_gives(EENV_NUMBER, name, 0, 0);
+        environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
         set_pair(k, "2", malformed[m]);
-        environment_gives(EENV_NUMBER, name, 0, 0);
+        environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
         set_pair(k, malformed[m], malformed[m]);
-        environment_gives(EENV_NUMBER, name, 0, 0);
+        environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
     }
     set_pair(k, NULL, NULL);
 }
@@ -526,9 +527,9 @@ static void check_environment(void)
                 lacks_size(first);
                 continue;
             }
-            environment_gives(wrong == 0   ? EENV_NUMBER
-                              : wrong == 3 ? EENV_RANK
-                                           : EENV_UNSET,
+            environment_gives(wrong == 0   ? STATESAMPLER_EENV_NUMBER
+                              : wrong == 3 ? STATESAMPLER_EENV_RANK
+                                           : STATESAMPLER_EENV_UNSET,
                               launchers[first].name, 0, 0);
         }
     }
@@ -897,7 +898,7 @@ static void check_sparse(void)
             CHECK(code == STATESAMPLER_ECAPACITY && got == size);
             CHECK(memcmp(back, "beginning of it.", 16) == 0);
             CHECK(statesampler_load_file("sparse", back, 16, NULL) ==
-                  ECORRUPT_SIZE);
+                  STATESAMPLER_ECORRUPT_SIZE);
         }
         alarm(0);
     }

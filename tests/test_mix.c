@@ -230,7 +230,7 @@ static void check_places(const party *p, const record *r)
                 CHECK(r->out[turn][own.slot] == index);
             } else {
                 CHECK_KIND(mixed, STATESAMPLER_ERANGE);
-                CHECK(r->ended || (mixed == ERANGE_SERVED &&
+                CHECK(r->ended || (mixed == STATESAMPLER_ERANGE_SERVED &&
                                    own.step < statesampler_step(s)));
                 for (t = statesampler_mix_turn(&p->mix); t < r->turns; t++)
                     for (k = 0; r->source[t] == i && k < r->count[t] &&
@@ -979,7 +979,7 @@ static void test_idle(void)
     p.desc[0].world_size = p.desc[1].world_size = 2;
     p.weight[0] = 1;
     p.weight[1] = 1u << 30;
-    CHECK(start(&p) == EINVAL_SEQUENCE);
+    CHECK(start(&p) == STATESAMPLER_EINVAL_SEQUENCE);
     p.weight[1] = 1;
     CHECK(start(&p) == STATESAMPLER_OK);
 }
@@ -1049,13 +1049,13 @@ static void test_carry_base(void)
     CHECK(statesampler_mix_load(&p.mix, state, size) == STATESAMPLER_OK);
     CHECK(statesampler_at(&p.source[0].sampler, 5, NULL, &count) == 1);
     CHECK(statesampler_at(&p.source[0].sampler, 4, NULL, &count) ==
-          ERANGE_BASE);
+          STATESAMPLER_ERANGE_BASE);
     CHECK(statesampler_at(&p.source[0].sampler, last, NULL, &count) == 1);
     CHECK(statesampler_at(&p.source[0].sampler, last + 1, NULL, &count) ==
-          ERANGE_FAR);
+          STATESAMPLER_ERANGE_FAR);
     CHECK(statesampler_mix_at(&p.mix, last, NULL, &count, NULL) == 1);
     CHECK(statesampler_mix_at(&p.mix, last + 1, NULL, &count, NULL) ==
-          ERANGE_FAR);
+          STATESAMPLER_ERANGE_FAR);
 }
 
 /* As another rank of as many a mix keeps its base, and answers for the past. */
@@ -1075,7 +1075,8 @@ static void test_other_rank(void)
     CHECK(statesampler_mix_reshape(&p.mix, 1, 2) == STATESAMPLER_OK);
     CHECK(statesampler_mix_at(&p.mix, 0, NULL, &count, NULL) == 1);
     CHECK(statesampler_mix_reshape(&p.mix, 0, 1) == STATESAMPLER_OK);
-    CHECK(statesampler_mix_at(&p.mix, 4, NULL, &count, NULL) == ERANGE_BASE);
+    CHECK(statesampler_mix_at(&p.mix, 4, NULL, &count, NULL) ==
+          STATESAMPLER_ERANGE_BASE);
 }
 
 /* The last period that a sequence of three ticks can end in, before 2^63: a
@@ -1160,12 +1161,12 @@ static void test_next_epochs(void)
               STATESAMPLER_OK);
         must_save(&many_ranks, state);
         p.desc[0].world_size = 1;
-        CHECK(start(&p) == EINVAL_SEQUENCE);
+        CHECK(start(&p) == STATESAMPLER_EINVAL_SEQUENCE);
         CHECK(statesampler_load(&p.source[0].sampler, state, sizeof state) ==
               STATESAMPLER_OK);
         CHECK(statesampler_num_steps(&p.source[0].sampler) < 1u << 26);
         CHECK(statesampler_mix_init(&p.mix, p.source, 2, stop) ==
-              EINVAL_SEQUENCE);
+              STATESAMPLER_EINVAL_SEQUENCE);
         p.source[1].weight = 1u << 10;
         CHECK(statesampler_mix_init(&p.mix, p.source, 2, stop) ==
               STATESAMPLER_OK);
@@ -1229,7 +1230,7 @@ static void check_reach(party *p, uint64_t turn)
     other.mix.sources = other.source;
     seek = statesampler_mix_seek(&other.mix, turn);
     if (seek < 0) {
-        CHECK(at == (seek == ERANGE_END ? 0 : seek));
+        CHECK(at == (seek == STATESAMPLER_ERANGE_END ? 0 : seek));
         CHECK(statesampler_mix_turn(&other.mix) == now);
     } else if (turn == statesampler_mix_num_turns(&p->mix)) {
         CHECK(at == 0);
@@ -1319,7 +1320,7 @@ static void test_limits(void)
     p.desc[0].num_samples = 1;
     CHECK(start(&p) == STATESAMPLER_OK);
     p.weight[2] = 7;
-    CHECK(start(&p) == EINVAL_WEIGHTS);
+    CHECK(start(&p) == STATESAMPLER_EINVAL_WEIGHTS);
 
     plain(&p, 2, STATESAMPLER_STOP_FIRST);
     p.desc[0].num_samples = 3;
@@ -1339,7 +1340,8 @@ static void test_limits(void)
         CHECK(statesampler_mix_at(&p.mix, 0, NULL, &count, NULL) == 1);
         CHECK(statesampler_mix_next(&p.mix, NULL, &count, NULL) == 1);
     }
-    CHECK(statesampler_mix_at(&p.mix, 7, NULL, &count, NULL) == ERANGE_BASE);
+    CHECK(statesampler_mix_at(&p.mix, 7, NULL, &count, NULL) ==
+          STATESAMPLER_ERANGE_BASE);
 
     /* Nothing but empty sources: no turn, every time. */
     for (i = 0; i < 3; i++) {

@@ -67,7 +67,7 @@ static uint32_t number(statesampler_mixture *m, const char *name)
 {
     uint32_t source = 99;
     int code = statesampler_mixture_find(m, name, &source);
-    CHECK(code == STATESAMPLER_OK || (code == ERANGE_NAME &&
+    CHECK(code == STATESAMPLER_OK || (code == STATESAMPLER_ERANGE_NAME &&
                                       source == 99));
     return source;
 }
@@ -134,7 +134,8 @@ static void test_same(int reduced)
                 CHECK(b.changes[i].hash == b.datasets[i].value);
             }
             if (statesampler_mix_turn(&b.mix) > 0)
-                CHECK(statesampler_mix_seek(&b.mix, 0) == ERANGE_BASE);
+                CHECK(statesampler_mix_seek(&b.mix, 0) ==
+                      STATESAMPLER_ERANGE_BASE);
             CHECK(statesampler_mix_seek(&b.mix,
                                         statesampler_mix_turn(&a.mix)) ==
                   STATESAMPLER_OK);
@@ -457,7 +458,7 @@ static void test_changed(void)
         memcpy(sources, b.sources, sizeof sources);
         CHECK(statesampler_mixture_load(&b, state, size,
                                         0) ==
-              EMISMATCH_DATASET);
+              STATESAMPLER_EMISMATCH_DATASET);
         CHECK(save(&b, after) == size && memcmp(before, after, size) == 0);
         CHECK(check_same_bytes(sources, b.sources, sizeof sources));
         for (i = 0; i < 2; i++) {
@@ -499,7 +500,7 @@ static void test_only_changed(void)
     size = save(&a, state);
     CHECK(statesampler_mixture_load(&b, state, size,
                                     0) ==
-          EMISMATCH_DATASET);
+          STATESAMPLER_EMISMATCH_DATASET);
     CHECK(statesampler_mixture_load(&b, state, size,
                                     1) ==
           STATESAMPLER_OK);
@@ -561,7 +562,7 @@ static void test_failed_start(void)
     size = save(&m, state);
     CHECK(statesampler_mixture_add(&m, name_of[3], 1, &d) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
-          EINVAL_SOURCE_CARRY);
+          STATESAMPLER_EINVAL_SOURCE_CARRY);
     CHECK(save(&m, again) == size && memcmp(state, again, size) == 0);
     check_alike(&m, &other, 40);
     /* Its own state, which does not have the new one, either. */
@@ -603,7 +604,7 @@ static void check_remove(const char *which, const char *gone)
         CHECK(!m.mix.sources); /* the assertions look at this */
         CHECK(arrlen(m.changes) == 0);
         CHECK(statesampler_mixture_remove(&m, name_of[gone[i] - '0']) ==
-              ERANGE_NAME);
+              STATESAMPLER_ERANGE_NAME);
     }
     CHECK((size_t)arrlen(m.sources) == left);
     CHECK((size_t)shlen(m.datasets) == left);
@@ -637,12 +638,12 @@ static void test_remove(void)
     check_remove("01234567", "0246");
     check_remove("01234567", "7654321");
     memset(&m, 0, sizeof m);
-    CHECK(statesampler_mixture_remove(&m, "web") == ERANGE_NAME);
+    CHECK(statesampler_mixture_remove(&m, "web") == STATESAMPLER_ERANGE_NAME);
     CHECK(!m.sources && !m.datasets);
     build(&m, "0", 2, STATESAMPLER_STOP_FIRST);
     CHECK(statesampler_mixture_remove(&m, name_of[0]) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
-          EINVAL_NO_SOURCES);
+          STATESAMPLER_EINVAL_NO_SOURCES);
     add(&m, 1, 1, 3); /* the first one's ranks were 2 */
     start(&m, STATESAMPLER_STOP_FIRST);
     statesampler_mixture_free(&m);
@@ -658,7 +659,7 @@ static void test_not_started(void)
     size_t count;
     memset(&m, 0, sizeof m);
     CHECK(statesampler_mixture_save(&m, state, sizeof state) ==
-          EINVAL_NOT_STARTED);
+          STATESAMPLER_EINVAL_NOT_STARTED);
     CHECK(statesampler_mixture_add(&m, "on", 1, &d) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_add(&m, "off", STATESAMPLER_OFF, &d) ==
           STATESAMPLER_OK);
@@ -670,13 +671,14 @@ static void test_not_started(void)
     CHECK(statesampler_mix_seek(&m.mix, 0) == STATESAMPLER_OK);
     CHECK(statesampler_mix_num_turns(&m.mix) == 0 && source == 7);
     CHECK(statesampler_mix_weigh(&m.mix, &weight) == STATESAMPLER_OK);
-    CHECK(statesampler_mix_reshape(&m.mix, 0, 2) == EINVAL_ALL_OFF);
+    CHECK(statesampler_mix_reshape(&m.mix, 0, 2) ==
+          STATESAMPLER_EINVAL_ALL_OFF);
     CHECK(statesampler_mixture_start(&m, STATESAMPLER_STOP_FIRST) ==
-          EINVAL_ALL_OFF);
+          STATESAMPLER_EINVAL_ALL_OFF);
     CHECK(statesampler_mixture_save(&m, state, sizeof state) ==
-          EINVAL_NOT_STARTED);
+          STATESAMPLER_EINVAL_NOT_STARTED);
     CHECK(statesampler_mixture_load(&m, state, sizeof state, REFUSE) ==
-          EINVAL_NOT_STARTED);
+          STATESAMPLER_EINVAL_NOT_STARTED);
     statesampler_mixture_free(&m);
 }
 
@@ -800,30 +802,30 @@ static void test_errors(int reduced)
     size_t size, i;
     memset(&m, 0, sizeof m);
     CHECK(statesampler_mixture_start(&m, 0) ==
-          EINVAL_NO_SOURCES);
+          STATESAMPLER_EINVAL_NO_SOURCES);
     CHECK(number(&m, "web") == 99);
     CHECK(statesampler_mixture_add(&m, "", 1, &d) ==
-          EINVAL_NAME_EMPTY);
+          STATESAMPLER_EINVAL_NAME_EMPTY);
     d.order = 77;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) ==
-          EINVAL_ORDER);
+          STATESAMPLER_EINVAL_ORDER);
     CHECK(!m.sources && !m.datasets);
     CHECK(number(&m, "web") == 99);
     d.order = 0;
     CHECK(statesampler_mixture_add(&m, "web", 1, &d) == STATESAMPLER_OK);
     CHECK(statesampler_mixture_add(&m, "web", 2, &d) ==
-          EINVAL_NAME_TAKEN);
+          STATESAMPLER_EINVAL_NAME_TAKEN);
     CHECK(statesampler_mixture_add(&m, "", 2, &d) ==
-          EINVAL_NAME_EMPTY);
+          STATESAMPLER_EINVAL_NAME_EMPTY);
     CHECK(arrlen(m.sources) == 1 && shlen(m.datasets) == 1);
     CHECK(m.sources[0].weight == 1 && number(&m, "web") == 0);
     CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_OK);
     /* A started one stays so. */
     CHECK(statesampler_mixture_add(&m, "web", 2, &d) ==
-          EINVAL_NAME_TAKEN);
+          STATESAMPLER_EINVAL_NAME_TAKEN);
     d.rank = 1;
     CHECK(statesampler_mixture_add(&m, "mail", 2, &d) ==
-          EINVAL_RANK);
+          STATESAMPLER_EINVAL_RANK);
     d.rank = 0;
     take(&m, 3);
     CHECK(statesampler_mix_turn(&m.mix) == 3);
@@ -838,10 +840,10 @@ static void test_errors(int reduced)
     CHECK(number(&m, longest) == 3);
     longest[0] = 'x';
     CHECK(number(&m, longest) == 2);
-    CHECK(statesampler_mixture_start(&m, 4) == EINVAL_STOP);
+    CHECK(statesampler_mixture_start(&m, 4) == STATESAMPLER_EINVAL_STOP);
     d.world_size = 2;
     CHECK(statesampler_mixture_add(&m, "two", 1, &d) ==
-          EINVAL_SOURCE_WORLD_SIZE);
+          STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE);
     CHECK(number(&m, "two") == 99 && arrlen(m.sources) == 4);
     CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_OK);
     statesampler_mixture_free(&m);
@@ -852,13 +854,13 @@ static void test_errors(int reduced)
     size = save(&m, state);
     CHECK(statesampler_mixture_load(&other, state, size,
                                     1) ==
-          EMISMATCH_STOP);
+          STATESAMPLER_EMISMATCH_STOP);
     statesampler_mixture_free(&other);
     build(&other, "210", 2, STATESAMPLER_STOP_ALL);
     save(&other, again);
     CHECK(statesampler_mixture_load(&other, state, size,
                                     1) ==
-          EMISMATCH_STOP);
+          STATESAMPLER_EMISMATCH_STOP);
     CHECK(arrlen(other.changes) == 3); /* all the same told */
     CHECK(other.changes[2].status == STATESAMPLER_CHANGE_MATCHED);
     CHECK(save(&other, state + 8) == size &&
@@ -868,7 +870,7 @@ static void test_errors(int reduced)
     memcpy(state + 16, state + 24, 8);
     forge_seal(state, size);
     CHECK(statesampler_mixture_load(&other, state, size, RESTART) ==
-          ECORRUPT_NAMES);
+          STATESAMPLER_ECORRUPT_NAMES);
     CHECK(arrlen(other.changes) == 0);
     /* Each bit of a hash makes another name. */
     save(&m, state);
@@ -876,7 +878,7 @@ static void test_errors(int reduced)
         state[16 + i / 8] ^= (unsigned char)(1 << i % 8);
         forge_seal(state, size);
         CHECK(statesampler_mixture_load(&other, state, size, RESTART) ==
-              EMISMATCH_STOP);
+              STATESAMPLER_EMISMATCH_STOP);
         CHECK(arrlen(other.changes) == 4);
         state[16 + i / 8] ^= (unsigned char)(1 << i % 8);
     }
@@ -888,20 +890,20 @@ static void test_errors(int reduced)
     forge_seal(state + 16, 48);
     forge_seal(state, 72);
     CHECK(statesampler_mixture_load(&other, state, 72, RESTART) ==
-          ECORRUPT_SOURCES);
+          STATESAMPLER_ECORRUPT_SOURCES);
     /* The first format. */
     save(&m, state);
     forge_put(state, FORGE_VERSION, 1);
     forge_seal(state, size);
     CHECK(statesampler_mixture_load(&m, state, size, RESTART) ==
-          EVERSION_FORMAT);
+          STATESAMPLER_EVERSION_FORMAT);
     /* A turn that no mix is at: nothing is told of what is refused. */
     save(&m, state);
     forge_put(state + 40, FORGE_MIX_TURN, UINT64_MAX);
     forge_seal(state + 40, size - 48);
     forge_seal(state, size);
     CHECK(statesampler_mixture_load(&m, state, size, RESTART) ==
-          ECORRUPT_TURN);
+          STATESAMPLER_ECORRUPT_TURN);
     CHECK(arrlen(m.changes) == 0);
     for (i = 0; i < size; i++) {
         memset(state, 0x44, sizeof state);
@@ -927,9 +929,9 @@ static void test_errors(int reduced)
     for (i = 0; i < size + 8; i++)
         if (i != size)
             CHECK(statesampler_mixture_load(&other, state, i, RESTART) ==
-                  ECORRUPT_SIZE);
+                  STATESAMPLER_ECORRUPT_SIZE);
     CHECK(statesampler_mixture_load(&other, NULL, 0, RESTART) ==
-          ECORRUPT_SIZE);
+          STATESAMPLER_ECORRUPT_SIZE);
     size = save(&other, state);
     CHECK(memcmp(state, again, size) == 0);
     /* The states of a mix and of a mixture are not each other's. */

@@ -483,13 +483,13 @@ static void check_edges(void)
     memcpy(&before, &perm, sizeof perm);
     for (k = 0; k < sizeof too_large / sizeof too_large[0]; k++) {
         CHECK(statesampler_perm_init(&perm, too_large[k], 1, 2, 3) ==
-              EINVAL_NUM_SAMPLES);
+              STATESAMPLER_EINVAL_NUM_SAMPLES);
         CHECK(memcmp(&perm, &before, sizeof perm) == 0);
     }
     CHECK(statesampler_perm_init(&perm, 100, 1, 2, 3) == STATESAMPLER_OK);
     first = statesampler_perm_at(&perm, 50);
     CHECK(statesampler_perm_init(&perm, UINT64_MAX, 9, 9, 9) ==
-          EINVAL_NUM_SAMPLES);
+          STATESAMPLER_EINVAL_NUM_SAMPLES);
     CHECK(statesampler_perm_at(&perm, 50) == first);
 }
 

@@ -224,7 +224,7 @@ static void check_vissl(uint64_t n, uint32_t world, uint32_t batch,
             }
             must_end(&s);
         }
-        CHECK(statesampler_seek(&s, steps + 1) == ERANGE_END);
+        CHECK(statesampler_seek(&s, steps + 1) == STATESAMPLER_ERANGE_END);
     }
 }
 

@@ -683,7 +683,7 @@ static void big_rank(const statesampler_desc *d)
     CHECK(c.dropped == (all < n ? n - all : 0));
     CHECK(c.rank_samples == share);
     CHECK(c.rank_batches == ceil_div(share, b));
-    CHECK(statesampler_seek(&s, steps + 1) == ERANGE_END);
+    CHECK(statesampler_seek(&s, steps + 1) == STATESAMPLER_ERANGE_END);
     CHECK(statesampler_step(&s) == 0);
     CHECK(must_miss(&s, steps) == 0);
     CHECK(must_miss(&s, UINT64_MAX) == 0);
@@ -845,7 +845,7 @@ static void test_big_reshape(int cases)
         if (d.tail == STATESAMPLER_TAIL_UNEVEN)
             share = left / w2 + (d.rank < left % w2);
         CHECK(c == 0 ||
-              must_miss(&s, at_step - 1) == ERANGE_BASE);
+              must_miss(&s, at_step - 1) == STATESAMPLER_ERANGE_BASE);
         for (u = 0; u < steps; u += 1 + model_random(steps)) {
             uint64_t count = share < u * b2 ? 0 : share - u * b2;
             if (count > b2)
@@ -857,7 +857,7 @@ static void test_big_reshape(int cases)
         }
         CHECK(statesampler_seek(&s, at_step + steps) == STATESAMPLER_OK);
         CHECK(statesampler_seek(&s, at_step + steps + 1) ==
-              ERANGE_END);
+              STATESAMPLER_ERANGE_END);
         must_end(&s);
         CHECK(statesampler_epoch(&s) == epoch + 1);
     }
@@ -954,24 +954,24 @@ static void test_big_carry(void)
             CHECK(statesampler_padding(&s, far) == 0);
             /* Steps end at 2^63, where one at a time is past all time. */
             CHECK(statesampler_seek(&s, (uint64_t)1 << 63) ==
-                  ERANGE_FAR);
+                  STATESAMPLER_ERANGE_FAR);
             for (moves = 0; moves < 3 && step + far < (uint64_t)1 << 63;
                  moves++) {
                 CHECK(statesampler_seek(&s, step + far + 1) ==
-                      ERANGE_FAR);
+                      STATESAMPLER_ERANGE_FAR);
                 CHECK(statesampler_seek(&s, step + two62 + 1) ==
-                      ERANGE_FAR);
+                      STATESAMPLER_ERANGE_FAR);
                 CHECK(must_miss(&s, step + far + 1) ==
-                      ERANGE_FAR);
+                      STATESAMPLER_ERANGE_FAR);
                 CHECK(must_miss(&s, step + two62 + 1) ==
-                      ERANGE_FAR);
+                      STATESAMPLER_ERANGE_FAR);
                 CHECK(statesampler_seek(&s, step + far - 1) ==
                       STATESAMPLER_OK);
                 other = s;
                 CHECK(must_next(&other, NULL) == b);
                 /* Exactly 2^62 positions, and the base has moved. */
                 CHECK(statesampler_seek(&other, step) ==
-                      (far * group == two62 ? ERANGE_BASE
+                      (far * group == two62 ? STATESAMPLER_ERANGE_BASE
                                             : STATESAMPLER_OK));
                 CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
                 CHECK(must_at(&s, step + far, NULL) == b);
@@ -1006,7 +1006,7 @@ static void test_big_carry(void)
                     CHECK(statesampler_epoch(&other) == epoch);
                     CHECK(statesampler_position(&other) == position);
                     CHECK(statesampler_seek(&other, step - 1) ==
-                          ERANGE_BASE);
+                          STATESAMPLER_ERANGE_BASE);
                     CHECK(must_at(&other, step, NULL) == 77);
                 }
                 if (b <= MODEL_BATCH) {
@@ -1028,9 +1028,9 @@ static void test_big_carry(void)
                 CHECK(statesampler_epoch(&s) == epoch);
                 CHECK(statesampler_position(&s) == position);
                 /* The base is here now. */
-                CHECK(must_miss(&s, step - 1) == ERANGE_BASE);
+                CHECK(must_miss(&s, step - 1) == STATESAMPLER_ERANGE_BASE);
                 CHECK(statesampler_seek(&s, step - 1) ==
-                      ERANGE_BASE);
+                      STATESAMPLER_ERANGE_BASE);
                 CHECK(must_at(&s, step, NULL) == b);
                 CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
                 CHECK(statesampler_epoch(&s) == epoch);

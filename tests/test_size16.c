@@ -53,12 +53,12 @@ static void check_init(void)
     before = s;
     for (i = 0; i < 4; i++) {
         d = describe(wrong[i]);
-        CHECK(statesampler_init(&s, &d) == EINVAL_BATCH_SIZE);
+        CHECK(statesampler_init(&s, &d) == STATESAMPLER_EINVAL_BATCH_SIZE);
         CHECK(statesampler_reshape(&s, 0, 1, wrong[i]) ==
-              EINVAL_BATCH_SIZE);
+              STATESAMPLER_EINVAL_BATCH_SIZE);
         CHECK(memcmp(&s, &before, sizeof s) == 0);
     }
-    CHECK(strcmp(statesampler_error(EINVAL_BATCH_SIZE),
+    CHECK(strcmp(statesampler_error(STATESAMPLER_EINVAL_BATCH_SIZE),
                  "batch_size does not fit a size_t") == 0);
     CHECK(statesampler_reshape(&s, 0, 1, 40000) == STATESAMPLER_OK);
     CHECK(statesampler_next(&s, NULL, &count) == 1 && count == 40000);
@@ -91,7 +91,7 @@ static void check_epochs(void)
     CHECK(statesampler_position(&s) == 65536 && statesampler_step(&s) == 1);
     CHECK(statesampler_describe(state, BYTES, &d, NULL) == STATESAMPLER_OK);
     CHECK(d.batch_size == 65536);
-    CHECK(statesampler_init(&s, &d) == EINVAL_BATCH_SIZE);
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_EINVAL_BATCH_SIZE);
 }
 
 int main(void)

@@ -213,7 +213,7 @@ static void test_resize(unsigned long chains)
                 n = served_below(&r);
                 if (n != 0)
                     CHECK(statesampler_resize(&r.s[0], n - 1) ==
-                          ERANGE_POSITION);
+                          STATESAMPLER_ERANGE_POSITION);
                 resize(&r, n + check_random(60));
             }
             serve(seen, &r, 400);
@@ -251,7 +251,7 @@ static void test_resize_after_padding(void)
         CHECK(statesampler_position(&s) == 8);
         CHECK(statesampler_resize(&s, 5) == STATESAMPLER_OK);
         CHECK(statesampler_position(&s) == 8);
-        CHECK(statesampler_resize(&s, 4) == ERANGE_POSITION);
+        CHECK(statesampler_resize(&s, 4) == STATESAMPLER_ERANGE_POSITION);
         CHECK(statesampler_position(&s) == 8);
         CHECK(statesampler_resize(&s, 10) == STATESAMPLER_OK);
         CHECK(statesampler_position(&s) == 5);
@@ -397,12 +397,12 @@ static void check_weigh(party *p, mix_model *m)
     was = *p;
     code = statesampler_mix_weigh(&p->mix, weight);
     if (on == 0)
-        CHECK(code == EINVAL_ALL_OFF);
+        CHECK(code == STATESAMPLER_EINVAL_ALL_OFF);
     else if (on >> 31)
-        CHECK(code == EINVAL_WEIGHTS);
+        CHECK(code == STATESAMPLER_EINVAL_WEIGHTS);
     else
         CHECK(code == STATESAMPLER_OK ||
-              (code == EINVAL_NO_STEPS &&
+              (code == STATESAMPLER_EINVAL_NO_STEPS &&
                p->stop == STATESAMPLER_STOP_NEVER));
     if (code == STATESAMPLER_OK)
         mix_model_weigh(m, weight);
@@ -439,7 +439,7 @@ static void check_reshape(party *p, mix_model *m)
     CHECK(begin(&twin, desc) == code);
     if (code != STATESAMPLER_OK) {
         unsigned char after[STATE];
-        CHECK(code == EINVAL_NO_STEPS);
+        CHECK(code == STATESAMPLER_EINVAL_NO_STEPS);
         CHECK(must_mix_save(&p->mix, after) == size &&
               memcmp(state, after, size) == 0);
         return;

@@ -630,7 +630,7 @@ static void check_dropped_step(void)
     CHECK(statesampler_position(&s) == 1005);
     CHECK(statesampler_step(&s) == 84);
     CHECK(statesampler_num_steps(&s) == 84);
-    CHECK(statesampler_seek(&s, 83) == ERANGE_BASE);
+    CHECK(statesampler_seek(&s, 83) == STATESAMPLER_ERANGE_BASE);
     must_end(&s);
     d.epoch++;
     start(&fresh, &d, 0);

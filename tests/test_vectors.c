@@ -208,18 +208,19 @@ static int left_out(const statesampler_desc *d)
         statesampler_desc plain = *d, said;
         unsigned char state[STATE];
         statesampler s, before;
-        CHECK(statesampler_init(&s, d) == EINVAL_LEFT_OUT);
+        CHECK(statesampler_init(&s, d) == STATESAMPLER_EINVAL_LEFT_OUT);
         plain.order = STATESAMPLER_ORDER_REPLACEMENT + 1; /* unknown to all */
-        CHECK(statesampler_init(&s, &plain) == EINVAL_ORDER);
+        CHECK(statesampler_init(&s, &plain) == STATESAMPLER_EINVAL_ORDER);
         plain.order = plain.partition = plain.tail = 0;
         CHECK(statesampler_init(&s, &plain) == STATESAMPLER_OK);
         before = s;
         if (!bytes_of("state", state, STATE))
             return 1;
         refused_states++;
-        CHECK(statesampler_load(&s, state, STATE) == EINVAL_LEFT_OUT);
+        CHECK(statesampler_load(&s, state, STATE) ==
+              STATESAMPLER_EINVAL_LEFT_OUT);
         CHECK(statesampler_describe(state, STATE, &said, NULL) ==
-              EINVAL_LEFT_OUT);
+              STATESAMPLER_EINVAL_LEFT_OUT);
         CHECK(memcmp(&s, &before, sizeof s) == 0);
         return 1;
     }

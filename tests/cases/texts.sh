@@ -97,31 +97,7 @@ END
     "$CC" -std=c99 $STRICT -I. -fsyntax-only readme.c
 }
 
-# What statesampler_error says of every code, as the manual shows it.
-errors() {
-    cat >errors.c <<'END'
-#define STATESAMPLER_IMPLEMENTATION
-#include "statesampler.h"
-#include <stdio.h>
-#include <string.h>
-int main(void)
-{
-    const char *unknown = statesampler_error(1);
-    int code;
-    for (code = -100; code > -1000; code--)
-        if (strcmp(statesampler_error(code), unknown) != 0)
-            printf("   %d  %s\n", code, statesampler_error(code));
-    return 0;
-}
-END
-    "$CC" -I. -o errors errors.c
-    ./errors >list
-    at_least 50 "$(wc -l <list)" rules
-    grep '^   -[1-9][0-9][0-9]  ' statesampler.h | diff list -
-}
-
 list_tests() {
-    add_test 'the manual has the sentence of every error' errors
     add_test 'every block of C in the manual is part of an example' \
         quotes statesampler.h
     add_test 'every block of C in the README is part of an example' \

@@ -73,7 +73,7 @@ static inline int contract_locate(const statesampler *s, const contract *c,
         CHECK(STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL);
     else
         CHECK((index >= c->desc.num_samples) ==
-              (code == ERANGE_INDEX));
+              (code == STATESAMPLER_ERANGE_INDEX));
     if (code != STATESAMPLER_OK) {
         CHECK(STATESAMPLER_KIND(code) == STATESAMPLER_ERANGE ||
               STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL);
@@ -88,7 +88,7 @@ static inline int contract_locate(const statesampler *s, const contract *c,
                                c->desc.batch_size) == STATESAMPLER_OK);
     code = statesampler_seek(&other, place.step);
     if (code != STATESAMPLER_OK) {
-        CHECK(c->carry && code == ERANGE_FAR);
+        CHECK(c->carry && code == STATESAMPLER_ERANGE_FAR);
         return 1;
     }
     at = statesampler_position(&other) + place.rank +
@@ -117,7 +117,7 @@ static inline void contract_padding(const statesampler *s, const contract *c,
     if (code == STATESAMPLER_OK)
         CHECK(place.position == first);
     else
-        CHECK(code == ERANGE_SERVED && first < c->base_position);
+        CHECK(code == STATESAMPLER_ERANGE_SERVED && first < c->base_position);
 }
 
 /* A step of the sampler in it: `at` tells what next gives there, as many are
@@ -134,7 +134,7 @@ static inline size_t contract_step(const statesampler *s, const contract *c,
     statesampler moved = *there;
     int more = statesampler_at(s, step, fits ? a : NULL, &count);
     if (more < 0) { /* where the base of a CARRY moves */
-        CHECK(c->carry && more == ERANGE_FAR && count == 0);
+        CHECK(c->carry && more == STATESAMPLER_ERANGE_FAR && count == 0);
         return 0;
     }
     CHECK(more == (step < statesampler_num_steps(s)));
@@ -266,17 +266,17 @@ static inline void contract_refusals(const statesampler *s, const contract *c)
     memcpy(&other, s, sizeof other);
     if (c->base_step > 0)
         CHECK(statesampler_seek(&other, check_random(c->base_step)) ==
-              ERANGE_BASE);
+              STATESAMPLER_ERANGE_BASE);
     if (c->carry)
         CHECK(statesampler_seek(&other, UINT64_MAX) ==
-              ERANGE_FAR);
+              STATESAMPLER_ERANGE_FAR);
     else if (end < UINT64_MAX)
         CHECK(statesampler_seek(&other, end + 1 +
-              check_random(UINT64_MAX - end)) == ERANGE_END);
+              check_random(UINT64_MAX - end)) == STATESAMPLER_ERANGE_END);
     CHECK(statesampler_reshape(&other, c->desc.world_size, c->desc.world_size,
-                               1) == EINVAL_RANK);
+                               1) == STATESAMPLER_EINVAL_RANK);
     CHECK(statesampler_reshape(&other, 0, UINT32_MAX, UINT32_MAX) ==
-          EINVAL_GLOBAL_BATCH);
+          STATESAMPLER_EINVAL_GLOBAL_BATCH);
     CHECK(statesampler_resize(&other, UINT64_MAX) < 0);
     CHECK(contract_same(s, &other, sizeof other));
 }
@@ -405,7 +405,7 @@ static inline int contract_mix_seek(statesampler_mix *mix, uint64_t turn)
         CHECK(code == STATESAMPLER_OK);
         CHECK(statesampler_mix_turn(mix) == turn);
     } else {
-        CHECK(code == (there ? there : ERANGE_END));
+        CHECK(code == (there ? there : STATESAMPLER_ERANGE_END));
     }
     return code;
 }

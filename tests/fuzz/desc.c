@@ -15,24 +15,24 @@ static int breaks(const statesampler_desc *d, int code)
     const int windows = d->order == STATESAMPLER_ORDER_WINDOW;
     const int carry = d->tail == STATESAMPLER_TAIL_CARRY;
     switch (code) {
-    case EINVAL_NUM_SAMPLES: return d->num_samples > limit;
-    case EINVAL_RANK: return d->rank >= w;
-    case EINVAL_GLOBAL_BATCH: return w * b >= limit;
-    case EINVAL_ORDER:
+    case STATESAMPLER_EINVAL_NUM_SAMPLES: return d->num_samples > limit;
+    case STATESAMPLER_EINVAL_RANK: return d->rank >= w;
+    case STATESAMPLER_EINVAL_GLOBAL_BATCH: return w * b >= limit;
+    case STATESAMPLER_EINVAL_ORDER:
         return d->order > STATESAMPLER_ORDER_REPLACEMENT;
-    case EINVAL_PARTITION:
+    case STATESAMPLER_EINVAL_PARTITION:
         return d->partition > STATESAMPLER_PARTITION_BLOCKED;
-    case EINVAL_TAIL: return d->tail > STATESAMPLER_TAIL_CARRY;
-    case EINVAL_DROP_LAST: return d->drop_last > 1;
-    case EINVAL_CHUNK_SIZE: return windows && !d->chunk_size;
-    case EINVAL_WINDOW: return windows && !d->window;
-    case EINVAL_CHUNKS:
+    case STATESAMPLER_EINVAL_TAIL: return d->tail > STATESAMPLER_TAIL_CARRY;
+    case STATESAMPLER_EINVAL_DROP_LAST: return d->drop_last > 1;
+    case STATESAMPLER_EINVAL_CHUNK_SIZE: return windows && !d->chunk_size;
+    case STATESAMPLER_EINVAL_WINDOW: return windows && !d->window;
+    case STATESAMPLER_EINVAL_CHUNKS:
         return windows && d->window > 0 &&
                d->chunk_size > (limit - 1) / d->window;
-    case EINVAL_CARRY_EMPTY: return carry && !d->num_samples;
-    case EINVAL_CARRY_BLOCKED:
+    case STATESAMPLER_EINVAL_CARRY_EMPTY: return carry && !d->num_samples;
+    case STATESAMPLER_EINVAL_CARRY_BLOCKED:
         return carry && d->partition == STATESAMPLER_PARTITION_BLOCKED;
-    case EINVAL_CARRY_DROP_LAST: return carry && d->drop_last;
+    case STATESAMPLER_EINVAL_CARRY_DROP_LAST: return carry && d->drop_last;
     default: return 0;
     }
 }
@@ -44,8 +44,8 @@ static int init(statesampler *s, const statesampler_desc *d)
     int code, rule, broken = 0;
     memcpy(&before, s, sizeof before);
     code = statesampler_init(s, d);
-    for (rule = EINVAL_NUM_SAMPLES;
-         rule >= EINVAL_BATCH_SIZE; rule--)
+    for (rule = STATESAMPLER_EINVAL_NUM_SAMPLES;
+         rule >= STATESAMPLER_EINVAL_BATCH_SIZE; rule--)
         broken += breaks(d, rule);
     CHECK((code == STATESAMPLER_OK) == (broken == 0));
     if (code == STATESAMPLER_OK)
@@ -111,8 +111,8 @@ static void call_reshape(statesampler *s, uint32_t *rank)
     memcpy(&before, s, sizeof before);
     code = statesampler_reshape(s, d.rank, d.world_size, d.batch_size);
     if (code == STATESAMPLER_OK) {
-        CHECK(!breaks(&d, EINVAL_RANK));
-        CHECK(!breaks(&d, EINVAL_GLOBAL_BATCH));
+        CHECK(!breaks(&d, STATESAMPLER_EINVAL_RANK));
+        CHECK(!breaks(&d, STATESAMPLER_EINVAL_GLOBAL_BATCH));
         CHECK(statesampler_position(s) == statesampler_position(&before));
         CHECK(statesampler_step(s) == statesampler_step(&before));
         *rank = d.rank;
@@ -135,13 +135,13 @@ static int breaks_resize(const statesampler *s, uint64_t n, int code)
 {
     const statesampler_desc d = contract_desc(s);
     switch (code) {
-    case EINVAL_RESIZE:
+    case STATESAMPLER_EINVAL_RESIZE:
         return d.order != STATESAMPLER_ORDER_SEQUENTIAL ||
                d.partition != STATESAMPLER_PARTITION_INTERLEAVED;
-    case EINVAL_NUM_SAMPLES: return n > STATESAMPLER_MAX_SAMPLES;
-    case EINVAL_CARRY_EMPTY:
+    case STATESAMPLER_EINVAL_NUM_SAMPLES: return n > STATESAMPLER_MAX_SAMPLES;
+    case STATESAMPLER_EINVAL_CARRY_EMPTY:
         return d.tail == STATESAMPLER_TAIL_CARRY && n == 0;
-    case ERANGE_POSITION:
+    case STATESAMPLER_ERANGE_POSITION:
         return n < served_below(s);
     default: return 0;
     }
@@ -156,10 +156,10 @@ static void call_resize(statesampler *s)
     memcpy(&before, s, sizeof before);
     code = statesampler_resize(s, n);
     if (code == STATESAMPLER_OK) {
-        CHECK(!breaks_resize(&before, n, EINVAL_RESIZE));
-        CHECK(!breaks_resize(&before, n, EINVAL_NUM_SAMPLES));
-        CHECK(!breaks_resize(&before, n, EINVAL_CARRY_EMPTY));
-        CHECK(!breaks_resize(&before, n, ERANGE_POSITION));
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_RESIZE));
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_NUM_SAMPLES));
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_EINVAL_CARRY_EMPTY));
+        CHECK(!breaks_resize(&before, n, STATESAMPLER_ERANGE_POSITION));
         CHECK(contract_desc(s).num_samples == n);
         if (d.tail == STATESAMPLER_TAIL_CARRY &&
             n == statesampler_position(&before)) {

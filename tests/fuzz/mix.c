@@ -62,12 +62,12 @@ static int breaks(const forged_party *p, const uint32_t *weights,
         large += d->num_samples >= (uint64_t)1 << 30;
     }
     switch (code) {
-    case EINVAL_ALL_OFF: return on == 0;
-    case EINVAL_WEIGHTS: return sum >> 31 > 0;
-    case EINVAL_SEQUENCE:
+    case STATESAMPLER_EINVAL_ALL_OFF: return on == 0;
+    case STATESAMPLER_EINVAL_WEIGHTS: return sum >> 31 > 0;
+    case STATESAMPLER_EINVAL_SEQUENCE:
         return large > 0 && (p->stop == STATESAMPLER_STOP_ALL ||
                              p->stop == STATESAMPLER_STOP_RESTART);
-    case EINVAL_NO_STEPS:
+    case STATESAMPLER_EINVAL_NO_STEPS:
         return with_steps == 0 && p->stop == STATESAMPLER_STOP_NEVER;
     default: return 0;
     }
@@ -78,9 +78,9 @@ static int call_weigh(forged_party *p, const uint32_t *weights)
     const uint32_t world = p->desc[0].world_size;
     const int code = statesampler_mix_weigh(&p->mix, weights);
     if (code == STATESAMPLER_OK) {
-        CHECK(!breaks(p, weights, world, EINVAL_ALL_OFF));
-        CHECK(!breaks(p, weights, world, EINVAL_WEIGHTS));
-        CHECK(!breaks(p, weights, world, EINVAL_NO_STEPS));
+        CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_ALL_OFF));
+        CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_WEIGHTS));
+        CHECK(!breaks(p, weights, world, STATESAMPLER_EINVAL_NO_STEPS));
         memcpy(p->weight, weights, sizeof p->weight);
     } else {
         CHECK(breaks(p, weights, world, code));
@@ -98,12 +98,12 @@ static int call_reshape(forged_party *p, uint32_t rank, uint32_t world_size)
                 STATESAMPLER_MAX_SAMPLES;
     if (code == STATESAMPLER_OK) {
         CHECK(rank < world_size && wide == 0);
-        CHECK(!breaks(p, p->weight, world_size, EINVAL_NO_STEPS));
+        CHECK(!breaks(p, p->weight, world_size, STATESAMPLER_EINVAL_NO_STEPS));
         p->desc[0].rank = rank;
         p->desc[0].world_size = world_size;
-    } else if (code == EINVAL_RANK) {
+    } else if (code == STATESAMPLER_EINVAL_RANK) {
         CHECK(rank >= world_size);
-    } else if (code == EINVAL_GLOBAL_BATCH) {
+    } else if (code == STATESAMPLER_EINVAL_GLOBAL_BATCH) {
         CHECK(wide > 0);
     } else {
         CHECK(breaks(p, p->weight, world_size, code));
@@ -273,7 +273,7 @@ static void check_mix(const forged_party *p)
         const uint64_t turn = statesampler_mix_turn(&a.mix);
         int code = statesampler_mix_at(&b.mix, turn, fits ? out[0] : NULL,
                                        &count[0], &source[0]);
-        if (code == ERANGE_FAR)
+        if (code == STATESAMPLER_ERANGE_FAR)
             return;
         CHECK(code == (turn < statesampler_mix_num_turns(&a.mix)));
         if (code == 1 && fits)

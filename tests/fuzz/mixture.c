@@ -54,7 +54,7 @@ static int build(statesampler_mixture *m, const dataset *all, uint32_t stop)
                           STATESAMPLER_OK;
         int code = statesampler_mixture_add(m, name_of[k], all[k].weight,
                                             &all[k].desc);
-        CHECK(code == (there ? EINVAL_NAME_TAKEN
+        CHECK(code == (there ? STATESAMPLER_EINVAL_NAME_TAKEN
                              : STATESAMPLER_OK));
         CHECK(arrlen(m->sources) == before + !there);
     }
@@ -178,9 +178,9 @@ static int breaks(const past *p, const dataset *all, uint32_t stop, int code)
         /* No sequence is too long of fewer: 2^30 * 2^31 is below 2^62. */
         large += d->num_samples >= (uint64_t)1 << 30;
     }
-    return code == EINVAL_NO_STEPS
+    return code == STATESAMPLER_EINVAL_NO_STEPS
                ? with_steps == 0 && stop == STATESAMPLER_STOP_NEVER
-               : code == EINVAL_SEQUENCE && large > 0 &&
+               : code == STATESAMPLER_EINVAL_SEQUENCE && large > 0 &&
                      (stop == STATESAMPLER_STOP_ALL ||
                       stop == STATESAMPLER_STOP_RESTART);
 }
@@ -192,9 +192,9 @@ static void check_code(const past *p, const dataset *all,
     const uint32_t stop = m->mix.stop;
     int same;
     if (compare(p, all, m, &same) > 0 && !restart)
-        CHECK(code == EMISMATCH_DATASET);
+        CHECK(code == STATESAMPLER_EMISMATCH_DATASET);
     else if (code == STATESAMPLER_OK)
-        CHECK(!same || !breaks(p, all, stop, EINVAL_NO_STEPS));
+        CHECK(!same || !breaks(p, all, stop, STATESAMPLER_EINVAL_NO_STEPS));
     else
         CHECK(same && breaks(p, all, stop, code));
 }
@@ -268,7 +268,7 @@ static void check_loaded(statesampler_mixture *m, uint32_t rank)
     for (turns = 0; turns < 20; turns++) {
         int more = statesampler_mix_at(
             &m->mix, statesampler_mix_turn(&m->mix), a, &count, &i);
-        if (more == ERANGE_FAR)
+        if (more == STATESAMPLER_ERANGE_FAR)
             return;
         CHECK(more >= 0);
         if (more == 1)
@@ -302,8 +302,8 @@ static int check_load(statesampler_mixture *m, const unsigned char *state,
     }
     if (STATESAMPLER_KIND(code) != STATESAMPLER_EINVAL)
         forged_check_refusal(code);
-    CHECK(code == EMISMATCH_DATASET || arrlen(m->changes) == 0 ||
-          code == EMISMATCH_STOP);
+    CHECK(code == STATESAMPLER_EMISMATCH_DATASET || arrlen(m->changes) == 0 ||
+          code == STATESAMPLER_EMISMATCH_STOP);
     CHECK(save(m, after) == own && memcmp(before, after, own) == 0);
     return 0;
 }

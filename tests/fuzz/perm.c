@@ -58,7 +58,7 @@ static void fuzz(void)
     before = perm;
     code = statesampler_perm_init(&perm, n, seed, epoch, stream);
     if (n > STATESAMPLER_MAX_SAMPLES) {
-        CHECK(code == EINVAL_NUM_SAMPLES);
+        CHECK(code == STATESAMPLER_EINVAL_NUM_SAMPLES);
         CHECK(memcmp(&perm, &before, sizeof perm) == 0);
         return;
     }
