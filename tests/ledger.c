@@ -278,21 +278,22 @@ static void damaged(void)
     for (i = 0; i < 64 * words; i++) {
         state[i / 64] ^= (uint64_t)1 << i % 64;
         refuses(&l, state, words,
-                STATESAMPLER_ECORRUPT - (i < 64 ? 2 : 3));
+                i < 64 ? STATESAMPLER_ECORRUPT_MAGIC
+                       : STATESAMPLER_ECORRUPT_CHECK);
         state[i / 64] ^= (uint64_t)1 << i % 64;
     }
     for (i = 0; i < words + 2; i++)
         if (i != words)
-            refuses(&l, state, i, STATESAMPLER_ECORRUPT - 2);
+            refuses(&l, state, i, STATESAMPLER_ECORRUPT_MAGIC);
     state[words] = LEDGER_HEAD(0); /* a state of no window */
     state[words + 1] = ledger_check(state + words, 1);
-    refuses(&l, state + words, 2, STATESAMPLER_ECORRUPT - 2);
-    refuses(&l, state + words, 3, STATESAMPLER_ECORRUPT - 2);
+    refuses(&l, state + words, 2, STATESAMPLER_ECORRUPT_MAGIC);
+    refuses(&l, state + words, 3, STATESAMPLER_ECORRUPT_MAGIC);
     /* The last ticket done is 99, the frontier 21. */
-    forged(&l, state, 2, state[2] | 1u << 21, STATESAMPLER_ECORRUPT - 3);
-    forged(&l, state, 0, LEDGER_HEAD(64), STATESAMPLER_ECORRUPT - 2);
-    forged(&l, state, 0, LEDGER_HEAD(128) + 1, STATESAMPLER_ECORRUPT - 2);
-    forged(&l, state, 0, 0x5353000000000000u, STATESAMPLER_ECORRUPT - 2);
+    forged(&l, state, 2, state[2] | 1u << 21, STATESAMPLER_ECORRUPT_CHECK);
+    forged(&l, state, 0, LEDGER_HEAD(64), STATESAMPLER_ECORRUPT_MAGIC);
+    forged(&l, state, 0, LEDGER_HEAD(128) + 1, STATESAMPLER_ECORRUPT_MAGIC);
+    forged(&l, state, 0, 0x5353000000000000u, STATESAMPLER_ECORRUPT_MAGIC);
     forged(&l, state, 1, 1001 - 1001 % 128 + 21 + 128, STATESAMPLER_EMISMATCH);
     forged(&l, state, 1, STATESAMPLER_NONE - 106, STATESAMPLER_EMISMATCH);
     l.end = 99;

@@ -404,7 +404,7 @@ static void states(void)
         begin(&p, 3);
         pack_pass(&p, 33);
         refuses(&p, good, PACK_STATE,
-                i < 4 ? PACK_EOTHER : STATESAMPLER_EMISMATCH - 2);
+                i < 4 ? PACK_EOTHER : STATESAMPLER_EMISMATCH_SEED);
     }
     all = kept;
     begin(&p, 3);

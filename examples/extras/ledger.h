@@ -128,10 +128,10 @@ static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
     uint64_t window = 64 * ((uint64_t)words - 3), ahead = window, i;
 
     if (words < 4 || state[0] != LEDGER_HEAD(window))
-        return STATESAMPLER_ECORRUPT - 2;
+        return STATESAMPLER_ECORRUPT_MAGIC;
     if ((ledger_check(state, words) |
          ledger_run(state + 2, window, state[1])) != 0)
-        return STATESAMPLER_ECORRUPT - 3;
+        return STATESAMPLER_ECORRUPT_CHECK;
     while (ahead > 0 &&
            ledger_run(state + 2, window, state[1] + ahead - 1) == 0)
         ahead--;
