@@ -138,6 +138,7 @@ _FUNCTIONS = (
     (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
     (_size, [_pointer, _size, _pointer, _pointer], "turns"),
     (_size, [_u32, _u32], "pack_bytes"),
+    (_int, [], "pack_elength"),
     (_int, [_pointer, _sets(Desc), _pointer, _u32, _u32, _sets(_u64)],
      "pack_init"),
     (_size, [_pointer, _u64, _u64, _pointer, _pointer], "pack_plan"),

@@ -89,6 +89,14 @@ size_t statesampler_pack_bytes(uint32_t plan, uint32_t budget)
            4 * FIT_NUMBERS(plan, budget);
 }
 
+/* The code of pack_init for a wrong length, of which Python names the sample. */
+STATESAMPLER_API
+int statesampler_pack_elength(void);
+int statesampler_pack_elength(void)
+{
+    return PACK_ELENGTH;
+}
+
 /* pack_init in such memory; *number is the digest, or the wrong sample. */
 STATESAMPLER_API
 int statesampler_pack_init(packer *p, const statesampler_desc *desc,

@@ -18,8 +18,6 @@ from ._library import STATE_BYTES, address, c, check, indices
 from .samplers import Place, crc, unpack
 from .torch_samplers import _Resumable, no_sampler
 
-_ELENGTH = -1101
-
 # The last is the state of a Sampler whose batches are the plans.
 _STATE = struct.Struct(f"<4sQqQQIII?{STATE_BYTES}s")
 _State = collections.namedtuple(
@@ -82,7 +80,7 @@ class _Plans:
         code = c.pack_init(self._packer, self.order._desc,
                            self._kept.data_ptr(), view.itemsize,
                            self.max_tokens, number)
-        if code == _ELENGTH:
+        if code == c.pack_elength():
             raise ValueError(
                 f"lengths[{number.value}] is {view[number.value]}, but should "
                 f"be in [1, max_tokens={self.max_tokens}]: cut the sample, or "
