@@ -19,6 +19,13 @@ const unsigned = (value) => BigInt.asUintN(64, value);
    the number of datasets, the hashes of their names, the mix and a check. */
 const MIXTURE = 0x000100024e4d5353n;
 
+/* The rules of statesampler.h that are checked here. */
+const EINVAL_NAME_EMPTY = -130, EINVAL_NAME_TAKEN = -131;
+const ECORRUPT_SIZE = -301, ECORRUPT_MAGIC = -302, ECORRUPT_CHECK = -303;
+const ECORRUPT_NAMES = -314;
+const EVERSION_FORMAT = -401, EVERSION_ALGORITHM = -402;
+const EMISMATCH_STOP = -510, EMISMATCH_DATASET = -511;
+
 /* What makes a dataset another one. */
 const FIELDS = ["numSamples", "seed", "stream", "order", "chunkSize", "window",
                 "partition", "tail"];
@@ -60,21 +67,25 @@ function wordsOf(state) {
     return all;
 }
 
-function check(code) {
-    if (code < 0)
-        throw new StatesamplerError(code);
+/* Throws the error of a rule if it is broken. */
+function refuse(broken, rule) {
+    if (broken)
+        throw new StatesamplerError(rule);
 }
 
 /* The hashes and the words of the mix in a state. */
 function opened(state) {
     if (!(state instanceof Uint8Array))
         throw new TypeError("a state must be a Uint8Array");
+    refuse(state.length < 8, ECORRUPT_SIZE);
     const all = wordsOf(state), format = all[0] >> 32n & 0xffffn;
     const count = Number(all[1]);
-    check(state.length < 8 ? -301 :
-        BigInt.asUintN(32, all[0] ^ MIXTURE) || format === 0n ? -302 :
-        format !== 2n ? -401 : state.length !== 72 + 128 * count ? -301 :
-        checkOf(all) ? -303 : all[0] !== MIXTURE ? -402 : 0);
+    const other = BigInt.asUintN(32, all[0] ^ MIXTURE) !== 0n;
+    refuse(other || format === 0n, ECORRUPT_MAGIC);
+    refuse(format !== 2n, EVERSION_FORMAT);
+    refuse(state.length !== 72 + 128 * count, ECORRUPT_SIZE);
+    refuse(checkOf(all) !== 0n, ECORRUPT_CHECK);
+    refuse(all[0] !== MIXTURE, EVERSION_ALGORITHM);
     return { hashes: all.subarray(2, 2 + count),
              old: all.subarray(2 + count, -1) };
 }
@@ -115,7 +126,8 @@ export class Mixture extends Mix {
             if (typeof name !== "string")
                 throw new TypeError("a dataset's name must be a string");
             const hash = hashOf(name);
-            check(name === "" ? -130 : this.#numbers.has(hash) ? -131 : 0);
+            refuse(name === "", EINVAL_NAME_EMPTY);
+            refuse(this.#numbers.has(hash), EINVAL_NAME_TAKEN);
             this.#numbers.set(hash, source);
         });
     }
@@ -143,8 +155,8 @@ export class Mixture extends Mix {
         const changes = this.#compare(hashes, old, mine);
         this.#changes = changes;
         const is = (status) => changes.some((one) => one.status === status);
-        check(old[1] >> 32n !== mine[1] >> 32n ? -510 :
-            is("changed") && !restart ? -511 : 0);
+        refuse(old[1] >> 32n !== mine[1] >> 32n, EMISMATCH_STOP);
+        refuse(is("changed") && !restart, EMISMATCH_DATASET);
         if (changes.every(({ status, source, was }) =>
             status === "matched" && source === was))
             return super.load(bytesOf(old));
@@ -178,7 +190,7 @@ export class Mixture extends Mix {
                                status: "removed" });
                 return;
             }
-            check(changes[source].status === "new" ? 0 : -314);
+            refuse(changes[source].status !== "new", ECORRUPT_NAMES);
             const now = samplerIn(mine, source);
             const same = FIELDS.every((field) => now[field] === then[field]);
             changes[source] = { ...changes[source], was,

@@ -166,6 +166,7 @@ for (const [list, error] of [
 const small = new Mixture(new Map([["a", one]]));
 for (const state of [undefined, "state", [1], new Uint16Array(4)])
     assert.throws(() => small.load(state), TypeError);
+assert.throws(() => small.load(new Uint8Array(0)), { code: -301 });
 for (const options of [null, 7, { restrat: true }, { restart: 1 }])
     assert.throws(() => small.load(small.save(), options), TypeError);
 assert.deepEqual(small.names, ["a"]);
