@@ -4358,13 +4358,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_NAME ".statesampler-%08x-%08x.tmp"
 #define SSMP_NAME_SIZE 36
 #define SSMP_PATH 4096
-
-/* Sets error to 0 or an errno. Repeats a call that a signal interrupts. Windows
-   refuses a call while another program has the file open, even to read it, or a
-   save is replacing it: there such a call is repeated for a second. */
-#define SSMP_TRY(error, call)                                         \
-    for (int again = 50; again > 0; again = SSMP_AGAIN(error, again)) \
-    error = (call) < 0 ? errno : 0
+#define SSMP_PIECE (1u << 30) /* of one call, as Windows counts in int */
 
 /* SSMP_MOVED: somebody else has created, removed or replaced the file. */
 #ifdef _WIN32
@@ -4372,14 +4366,13 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #include <process.h>
 #define SSMP_OS(name) _##name
 #define SSMP_SEEK _lseeki64
-#define SSMP_OPEN ssmp_file_open
-#define SSMP_REMOVE ssmp_file_remove
+#define SSMP_OPEN ssmp_windows_open
+#define SSMP_REMOVE ssmp_windows_remove
+#define SSMP_RENAME ssmp_windows_rename
 #define SSMP_LOCKED(file) 0 /* Windows does not remove an open file */
 #define SSMP_FLUSH _commit
 #define SSMP_MOVED(error) ((error) == EEXIST || (error) == ENOENT)
 #define SSMP_SEPARATORS "/\\:"
-#define SSMP_AGAIN(error, again) \
-    ((error) == EACCES ? (Sleep(20), (again)-1) : 0)
 #define SSMP_UTF16 260 /* what most functions take, with the 0 at the end */
 
 /* windows.h is too large to include for three functions. */
@@ -4395,37 +4388,49 @@ SSMP_DLL int __stdcall MultiByteToWideChar(unsigned page, unsigned long flags,
                                            wchar_t *to, int to_size);
 SSMP_DLL void __stdcall Sleep(unsigned long milliseconds);
 
+/* Whether to repeat a call that has failed so many times. Windows refuses one
+   while another program has the file open, even to read it, or a save is
+   replacing it: so it is repeated for a second. */
+static inline int ssmp_file_again(int error, int failures)
+{
+    if (error != EACCES || failures >= 50)
+        return 0;
+    Sleep(20);
+    return 1;
+}
+
 /* Paths are UTF-8, whatever the code page is. 8: anything else is an error. */
-static inline int ssmp_file_utf16(wchar_t *utf16, const char *path)
+static inline int ssmp_windows_path(wchar_t *utf16, const char *path)
 {
     errno = EINVAL;
     return MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0;
 }
 
-static inline int ssmp_file_open(const char *path, int flags)
+static inline int ssmp_windows_open(const char *path, int flags)
 {
     wchar_t utf16[SSMP_UTF16];
     flags |= _O_BINARY | _O_NOINHERIT;
-    return ssmp_file_utf16(utf16, path) ? _wopen(utf16, flags, 0600) : -1;
+    return ssmp_windows_path(utf16, path) ? _wopen(utf16, flags, 0600) : -1;
 }
 
-static inline int ssmp_file_remove(const char *path)
+static inline int ssmp_windows_remove(const char *path)
 {
     wchar_t utf16[SSMP_UTF16];
-    return ssmp_file_utf16(utf16, path) ? _wremove(utf16) : -1;
+    return ssmp_windows_path(utf16, path) ? _wremove(utf16) : -1;
 }
 
-static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
+static inline int ssmp_windows_rename(const char *from, const char *to)
 {
     wchar_t utf16_from[SSMP_UTF16], utf16_to[SSMP_UTF16];
-    int error;
-    (void)folder;
-    if (!ssmp_file_utf16(utf16_from, from) || !ssmp_file_utf16(utf16_to, to))
-        return errno;
-    errno = EACCES; /* MoveFileExW sets none */
+    if (!ssmp_windows_path(utf16_from, from) ||
+        !ssmp_windows_path(utf16_to, to))
+        return -1;
     /* MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH */
-    SSMP_TRY(error, MoveFileExW(utf16_from, utf16_to, 1 | 8) ? 0 : -1);
-    return error != 0 && _waccess(utf16_from, 0) != 0 ? ENOENT : error;
+    if (MoveFileExW(utf16_from, utf16_to, 1 | 8))
+        return 0;
+    /* It sets no errno. */
+    errno = _waccess(utf16_from, 0) != 0 ? ENOENT : EACCES;
+    return -1;
 }
 
 /* Removes the temporary files for a name, in the folder that `path` begins
@@ -4437,7 +4442,8 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
     intptr_t entries;
     (void)snprintf(path + folder, SSMP_NAME_SIZE, ".statesampler-%08x-*.tmp",
                    name);
-    entries = ssmp_file_utf16(utf16, path) ? _wfindfirst64(utf16, &entry) : -1;
+    entries =
+        ssmp_windows_path(utf16, path) ? _wfindfirst64(utf16, &entry) : -1;
     if (entries == -1)
         return;
     do { /* ends with the folder */
@@ -4466,30 +4472,19 @@ extern int fsync(int file);
 #define SSMP_MOVED(error) /* ESTALE comes from file servers */ \
     ((error) == EEXIST || (error) == ENOENT || (error) == ESTALE)
 #define SSMP_SEPARATORS "/"
-#define SSMP_AGAIN(error, again) ((error) == EINTR)
 #define SSMP_OPEN(path, flags) open(path, flags, 0666)
 #define SSMP_REMOVE unlink
+#define SSMP_RENAME rename
 /* Locks a file until it is closed or its process ends. 1: another one has. */
 #define SSMP_LOCKED(file) \
     (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 
-/* Renames, and flushes the folder if its file system can do that. The folder is
-   opened first: if that fails, the old file is still there. */
-static inline int ssmp_file_rename(char *from, const char *to, size_t folder)
+/* Whether to repeat a call that has failed: if a signal has interrupted it. So
+   a loop ends unless signals come for ever. */
+static inline int ssmp_file_again(int error, int failures)
 {
-    int error, opened;
-    from[folder] = 0;
-    SSMP_TRY(error, opened = open(folder ? from : ".", O_RDONLY));
-    from[folder] = '.'; /* as SSMP_NAME begins */
-    if (error == 0)
-        SSMP_TRY(error, rename(from, to));
-    if (error == 0) {
-        SSMP_TRY(error, SSMP_FLUSH(opened));
-        if (error == EINVAL || error == ENOSYS || error == ENOTSUP)
-            error = 0;
-    }
-    (void)close(opened);
-    return error;
+    (void)failures;
+    return error == EINTR;
 }
 
 /* As above, except those whose writer lives. */
@@ -4506,7 +4501,9 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
             continue;
         (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
         file = open(path, O_WRONLY | O_NONBLOCK);
-        if (file >= 0 && !SSMP_LOCKED(file))
+        if (file < 0)
+            continue;
+        if (!SSMP_LOCKED(file))
             (void)SSMP_REMOVE(path);
         (void)close(file);
     }
@@ -4514,43 +4511,137 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 }
 #endif
 
-/* Reads bytes of a file, at most to its end, or writes if `to` is NULL. Returns
-   how many it did; *error is 0 before, and an errno where that says why. */
-static inline size_t ssmp_file_transfer(int *error, int file, char *to,
-                                        const char *from, size_t size)
+/* Calls that may have to be repeated. Each loop ends where ssmp_file_again says
+   so, or with the file. All return 0 or an errno. */
+static inline int ssmp_file_open(int *file, const char *path, int flags)
 {
-    size_t done = 0;
-    long part = 1;
-    while (part > 0 && done != size) { /* ends unless signals come for ever */
-        unsigned piece = (unsigned)ssmp_min(size - done, 1u << 30);
-        SSMP_TRY(*error, part = to ? SSMP_OS(read)(file, to + done, piece)
-                                   : SSMP_OS(write)(file, from + done, piece));
-        if (part > 0)
-            done += (size_t)part;
-    }
-    return done;
+    int error, failures = 0;
+    do {
+        *file = SSMP_OPEN(path, flags);
+        error = *file < 0 ? errno : 0;
+    } while (error != 0 && ssmp_file_again(error, ++failures));
+    return error;
 }
+
+static inline int ssmp_file_flush(int file)
+{
+    int error, failures = 0;
+    do {
+        error = SSMP_FLUSH(file) < 0 ? errno : 0;
+    } while (error != 0 && ssmp_file_again(error, ++failures));
+    return error;
+}
+
+static inline int ssmp_file_rename(const char *from, const char *to)
+{
+    int error, failures = 0;
+    do {
+        error = SSMP_RENAME(from, to) < 0 ? errno : 0;
+    } while (error != 0 && ssmp_file_again(error, ++failures));
+    return error;
+}
+
+/* Sets *done to how many bytes were read: size, or fewer at the file's end. */
+static inline int ssmp_file_read(size_t *done, int file, char *to, size_t size)
+{
+    int failures = 0;
+    *done = 0;
+    while (*done < size) {
+        const unsigned piece = (unsigned)ssmp_min(size - *done, SSMP_PIECE);
+        const long part = SSMP_OS(read)(file, to + *done, piece);
+        if (part == 0)
+            return 0;
+        if (part > 0) {
+            *done += (size_t)part;
+            failures = 0;
+        } else {
+            const int error = errno;
+            if (!ssmp_file_again(error, ++failures))
+                return error;
+        }
+    }
+    return 0;
+}
+
+static inline int ssmp_file_write(int file, const char *from, size_t size)
+{
+    int failures = 0;
+    while (size > 0) {
+        const unsigned piece = (unsigned)ssmp_min(size, SSMP_PIECE);
+        const long part = SSMP_OS(write)(file, from, piece);
+        if (part == 0)
+            return EIO; /* it takes nothing, and does not say why */
+        if (part > 0) {
+            from += part;
+            size -= (size_t)part;
+            failures = 0;
+        } else {
+            const int error = errno;
+            if (!ssmp_file_again(error, ++failures))
+                return error;
+        }
+    }
+    return 0;
+}
+
+#ifdef _WIN32
+/* A folder cannot be opened, and the rename has flushed it. */
+static inline int ssmp_folder_open(int *folder, const char *path)
+{
+    (void)path;
+    *folder = -1;
+    return 0;
+}
+
+static inline int ssmp_folder_flush(int folder)
+{
+    (void)folder;
+    return 0;
+}
+
+static inline void ssmp_folder_close(int folder)
+{
+    (void)folder;
+}
+#else
+/* The path "" is the folder in which the process is. */
+static inline int ssmp_folder_open(int *folder, const char *path)
+{
+    return ssmp_file_open(folder, *path ? path : ".", O_RDONLY);
+}
+
+static inline int ssmp_folder_flush(int folder)
+{
+    const int error = ssmp_file_flush(folder);
+    if (error == EINVAL || error == ENOSYS || error == ENOTSUP)
+        return 0; /* its file system cannot */
+    return error;
+}
+
+static inline void ssmp_folder_close(int folder)
+{
+    (void)close(folder);
+}
+#endif
 
 /* Writes a new file and renames it over path. Returns 0 or an errno: EEXIST if
    the temporary name is taken, ENOENT if somebody has removed the file. */
-static inline int ssmp_file_replace(const char *path, char *temporary,
-                                    size_t folder, const char *from,
-                                    size_t size)
+static inline int ssmp_file_replace(const char *path, const char *temporary,
+                                    const char *from, size_t size)
 {
     const int flags = SSMP_OS(O_WRONLY) | SSMP_OS(O_CREAT) | SSMP_OS(O_EXCL);
-    int error, file;
-    SSMP_TRY(error, file = SSMP_OPEN(temporary, flags));
+    int file;
+    int error = ssmp_file_open(&file, temporary, flags);
     if (error != 0)
         return error;
-    (void)SSMP_LOCKED(file);
-    if (ssmp_file_transfer(&error, file, NULL, from, size) != size && !error)
-        error = EIO;
+    (void)SSMP_LOCKED(file); /* locks it, for those who sweep */
+    error = ssmp_file_write(file, from, size);
     if (error == 0)
-        SSMP_TRY(error, SSMP_FLUSH(file));
+        error = ssmp_file_flush(file);
     if (SSMP_OS(close)(file) != 0 && errno != EINTR && error == 0)
         error = errno;
     if (error == 0)
-        error = ssmp_file_rename(temporary, path, folder);
+        error = ssmp_file_rename(temporary, path);
     if (error != 0)
         (void)SSMP_REMOVE(temporary);
     return error;
@@ -4560,10 +4651,10 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size)
 {
-    char temporary[SSMP_PATH + SSMP_NAME_SIZE];
+    char temporary[SSMP_PATH + SSMP_NAME_SIZE]; /* the folder, then a name */
     uint64_t name = 0, number = (uint64_t)SSMP_OS(getpid)();
     size_t folder;
-    int error, attempt = 0;
+    int opened, error, attempt = 0;
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
     folder = strlen(path);
     if (folder == 0 || folder >= SSMP_PATH)
@@ -4574,12 +4665,19 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
+        /* Opened first: if that fails, the old file is still there. */
+        temporary[folder] = 0;
+        error = ssmp_folder_open(&opened, temporary);
+        if (error != 0)
+            continue;
         /* Threads, and processes of one number, differ in place or time. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
                        (unsigned)name, (unsigned)number);
-        error = ssmp_file_replace(path, temporary, folder, (const char *)bytes,
-                                  size);
+        error = ssmp_file_replace(path, temporary, (const char *)bytes, size);
+        if (error == 0)
+            error = ssmp_folder_flush(opened);
+        ssmp_folder_close(opened);
     } while (SSMP_MOVED(error) && ++attempt < 100);
     if (error == 0)
         return STATESAMPLER_OK;
@@ -4587,23 +4685,36 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     return STATESAMPLER_EIO;
 }
 
-/* Reads a file to its end, or capacity bytes of it. Returns 0 or an errno. */
-static inline int ssmp_file_load(const char *path, char *bytes, size_t capacity,
-                                 size_t *length)
+/* The length of a file of which size bytes were read. Returns 0 or an errno:
+   EFBIG if the file is longer, but does not say how long it is. */
+static inline int ssmp_file_length(size_t *length, int file, size_t size)
 {
     char extra;
-    int error, file;
-    SSMP_TRY(error, file = SSMP_OPEN(path, SSMP_OS(O_RDONLY)));
+    size_t more;
+    int64_t end;
+    int error = ssmp_file_read(&more, file, &extra, 1);
+    *length = size;
+    if (error != 0 || more == 0)
+        return error;
+    end = SSMP_SEEK(file, 0, SEEK_END);
+    if (end < 0)
+        return errno;
+    *length = (size_t)end;
+    return *length > size && (int64_t)*length == end ? 0 : EFBIG;
+}
+
+/* Reads a file to its end, or capacity bytes of it, and sets *length to how
+   long it is. Returns 0 or an errno. */
+static inline int ssmp_file_load(size_t *length, const char *path, char *bytes,
+                                 size_t capacity)
+{
+    int file;
+    int error = ssmp_file_open(&file, path, SSMP_OS(O_RDONLY));
     if (error != 0)
         return error;
-    *length = ssmp_file_transfer(&error, file, bytes, NULL, capacity);
-    if (error == 0 && *length == capacity &&
-        ssmp_file_transfer(&error, file, &extra, NULL, 1) != 0) {
-        const int64_t end = SSMP_SEEK(file, 0, SEEK_END);
-        *length = (size_t)end;
-        if (end < 0 || *length <= capacity || (int64_t)*length != end)
-            error = end < 0 ? errno : EFBIG; /* of no length that fits */
-    }
+    error = ssmp_file_read(length, file, bytes, capacity);
+    if (error == 0 && *length == capacity)
+        error = ssmp_file_length(length, file, capacity);
     (void)SSMP_OS(close)(file);
     return error;
 }
@@ -4617,9 +4728,9 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
     if (!*path)
         return STATESAMPLER_EINVAL_PATH;
-    error = ssmp_file_load(path, (char *)bytes, capacity, &length);
+    error = ssmp_file_load(&length, path, (char *)bytes, capacity);
     if (SSMP_MOVED(error)) /* perhaps just now */
-        error = ssmp_file_load(path, (char *)bytes, capacity, &length);
+        error = ssmp_file_load(&length, path, (char *)bytes, capacity);
     if (error != 0) {
         errno = error;
         return error == ENOENT ? STATESAMPLER_ENOFILE : STATESAMPLER_EIO;
