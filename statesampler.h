@@ -453,45 +453,13 @@ OPTIONS
 CHANGES
 
    0.9.1  resize after padding loses no sample: the epoch goes on at the old
-          num_samples. The files in examples/ have changed more: the states of
-          bag.h are 16 bytes, no longer two words; shards.h returns codes, and
-          slots_begin takes a record and its size; edits.edit is edits.made; a
-          faiss_subset.h state of 0.9.0 is refused, as its tail was PAD. indices
-          and `python -m statesampler` answer only if --straight says that the
-          run was not steered.
-   0.9.0  The interface of 1.0, unless its users find fault with it. Orders and
-          sampler states are those of 0.4.0.
-
-          a program of 0.4                 needs in 0.9
-          names STATESAMPLER_E..._...      STATESAMPLER_KIND(code) and a kind;
-                                           each rule keeps its number
-          names STATESAMPLER_EIO_...       STATESAMPLER_EIO, and errno
-          names ..._REFUSE_CHANGED         0 (1: ..._RESTART_CHANGED)
-          saves to long Windows paths      paths of Windows' usual length
-          saves to a folder it can't read  to be allowed to read it
-          saves to a device, a pipe or a   another path: it is replaced (by root
-          link to a folder                 even /dev/null)
-          loads from a pipe                a writer: load_file waits for one
-          keeps states of mixes, mixtures  to start them anew: format 1 is
-                                           refused (EVERSION)
-          hard-codes a mix state's size    mix_state_bytes
-          asks a mix for turns before its  to ask before it loads: at, seek and
-          mix_load                         locate reach back to the load
-          reads sources[i].weight later    mix_describe: only mix_init reads it
-          uses mix_describe's description  to expect drop_last 0, and the
-                                           present epoch of the source
-          adds to a mixture                to start it again, as before; until
-                                           then the old mix goes on
-          uses a mixture's maps            mixture_find
-          uses mixture_hash(name)          hash(0, name, strlen(name) + 1)
-
-          New: perm_map, mixture_remove, STATESAMPLER_ONLY_SHUFFLE; a position
-          outside a permutation never hangs; count may be NULL; mixes load
-          faster. Slower: bulk, with vectors mostly by less than a quarter, in
-          batches of 64 or fewer up to twice, without vectors five times; turns
-          of ALL, up to eight times. A mix's state has a third more bytes.
-   0.4.0  mix_weigh, reshape, mix_reshape, resize, sample_seed.
-   0.2.0  Algorithm 1 is frozen. Mixes, and mixtures of named datasets.
+          num_samples. The files in examples/ have changed more. The states of
+          bag.h are 16 bytes, no longer two words. shards.h returns codes, and
+          slots_begin takes a record and its size. edits.edit is edits.made. A
+          state of faiss_subset.h of 0.9.0 is refused, as its tail was PAD.
+          indices and `python -m statesampler` answer only if --straight says
+          that the run had no seek, no begin and no other weights.
+   0.9.0  The interface of 1.0, unless its users find fault with it.
 
 
 STATE FORMAT
