@@ -5,20 +5,21 @@
 
        #define STATESAMPLER_IMPLEMENTATION
 
-   before you include this file in *one* C or C++ file. Everywhere else
-   include it without.
+   before you include this file in *one* C or C++ file. In all other files
+   include it without that line.
 
 
 WHY
 
-   A training run over n samples needs, at every step and on every rank, the
-   next batch of shuffled indices: every sample exactly once, in a new order
-   each epoch, and after a crash or on another number of GPUs the very next
-   batch at once. The usual samplers hold a permutation of all n on every rank
-   and resume by skipping for hours. This one computes an index from its
-   position with a keyed bijection. So the position is the whole state, and
-   resuming, seeking and changing the number of ranks take no time. It
-   allocates nothing, calls no library, has no globals and no floating point.
+   A training run over n samples needs the next batch of shuffled indices at
+   every step and on every rank: every sample exactly once in an epoch, in a new
+   order in each epoch, and after a crash, or on another number of GPUs, the
+   very next batch without a wait. The usual samplers hold a permutation of all
+   n indices on every rank, and resume by skipping batches for hours. This one
+   computes each index from its position with a keyed bijection. The position is
+   therefore the whole state, and it takes no time to resume, to seek or to
+   change the number of ranks. The library allocates nothing, calls no other
+   library, has no global variables and uses no floating point.
 
 
 EXAMPLE
@@ -78,26 +79,79 @@ EXAMPLE
      }
 
 
+TERMS
+
+   sample    one item of the dataset. Its index is a number from 0 to
+             num_samples - 1.
+   epoch     one pass over the dataset.
+   position  a place in an epoch, counted from 0. An order says which sample is
+             served at each position.
+   rank      one of world_size processes that train together, counted from 0.
+   step      the positions that all ranks take at the same time. Each rank takes
+             one batch of them, of batch_size samples.
+   shape     world_size and batch_size together.
+   tail      what happens at the end of an epoch that does not divide into full
+             steps. Padding fills a step with samples that were served before.
+   state     the bytes from which a run goes on.
+   stream    a number that tells datasets of one run apart.
+   mix       several datasets, its sources, which take turns.
+   perm      a permutation of the numbers below n, also for use without a
+             sampler.
+
+
+GUARANTEES
+
+   - Every sample is served exactly once in an epoch, over all ranks, through
+     any saves, loads, kills and changes of ranks and batch size, except for the
+     padding or dropping that you asked for. (With the order REPLACEMENT, which
+     draws at random, every position is served once.)
+   - The order is a function of the description (without rank, batch_size and
+     drop_last; with BLOCKED also of world_size), the epoch and the algorithm
+     number. It is the same for every compiler, flag, word size and byte order.
+     The output of an algorithm number never changes.
+   - A sampler's state is 112 bytes, the same on every rank and machine.
+   - A call that fails returns an error and changes no sampler, mix or perm.
+   - The time of a call does not depend on the position or the epoch, and hardly
+     on num_samples: few samples need more rounds and short walks, and more than
+     2^30 samples need wider arithmetic. The time of a mix grows with its
+     sources, but not with its turns.
+   - A sampler is at most 512 bytes, a source 544, a mix 80. The stack stays
+     below 1 KiB on Cortex-M, RV32 and AVR, below 4 KiB on other processors
+     (s390x: 6 KiB), and below 10 KiB in the hosted part (Windows: 40 KiB).
+   - Functions that take a const sampler or mix may be called from any number of
+     threads at once. A sampler holds no pointers and may be copied with `=`.
+
+   All this holds up to turn 2^62 of a mix's epoch and up to step 2^63 of a run
+   with the tail CARRY. To get there takes centuries.
+
+   The library is not cryptographic: seeds are not secrets. A load checks a
+   state for damage, and for values that would break the arithmetic. But anybody
+   can compute the check word, so a forged state may name a place that no run
+   has reached. It is not a loader, either: it says which samples to read, and
+   you read them.
+
+
 HOW TO
 
-   Each recipe is part of a program in examples/ that the tests run. In a
-   description a field that you leave out is zero, and zero is the default.
-   (C++ before C++20: `statesampler_desc desc = {}; desc.seed = 42;`.)
+   Each recipe is part of a program in examples/ that the tests run. A field
+   that you leave out of a description is zero, and zero is the default.
+   (In C++ before C++20, write `statesampler_desc desc = {}; desc.seed = 42;`.)
 
-   The example's loop is the form to copy. next returns 0 once at the end of an
-   epoch, and has then begun the next one. So loop until it returns 0, or test
-   epoch(); do not call it num_steps times, or the next epoch starts with that 0
-   and no batch. Each process sets the rank that it is, of world_size. The
-   example saves every 50 steps, and at an epoch's end, where the step is 0; a
-   run that is killed does again what came after its last save. Its train ends
-   the program if it fails, so that no state is saved that counts that batch.
+   Copy the loop of the example. next returns 0 once at the end of an epoch, and
+   by then the next epoch has begun. So loop until next returns 0, or test
+   epoch(). Do not call next num_steps times: the next epoch would then start
+   with that 0 and no batch. Each process sets its own rank, below world_size.
+   The example saves every 50 steps, and at the end of an epoch, where the step
+   is 0. A run that is killed repeats the steps after its last save. train ends
+   the program if it fails, so no saved state counts a batch that failed.
 
-   Save the state together with the weights, after the step that used the
-   batch. One rank's state restores every rank, on any number of ranks and with
-   any batch size, if all ranks were at the same step: see the next recipe. If a
-   load fails, statesampler_error says why, and statesampler_describe says what
-   the state holds. examples/resume.c keeps state and weights in one file;
-   recipe_large.c has weights too large to copy.
+   Save the state together with the weights, after the step that used the batch.
+   The state of one rank restores every rank, on any number of ranks and with
+   any batch size, as long as all ranks were at the same step: see the next
+   recipe. If a load fails, statesampler_error says why, and
+   statesampler_describe says what the state holds. examples/resume.c keeps
+   state and weights in one file; recipe_large.c is for weights that are too
+   large to copy.
 
    Many ranks. (examples/recipe_ranks.c)
 
@@ -120,22 +174,23 @@ HOW TO
      }
 
    The seed must be the same on every rank, and after each step of the training
-   all ranks must be at the same step of the sampler. If not, samples are lost
-   and repeated without an error. To check, compare the ranks' states, which are
-   then the same bytes on all of them: same_step of examples/recipes.c does, and
-   says who is where. Compare them before you resume from one, and after all
-   ranks have loaded. If they load one file, no rank may save to it before all
-   have loaded, or a late one loads a later step.
+   all ranks must be at the same step of the sampler. Otherwise samples are lost
+   and repeated, and no call returns an error. To check this, compare the states
+   of the ranks: they must be the same bytes on all of them. same_step of
+   examples/recipes.c compares them, and says which rank is at which step.
+   Compare the states before you resume from one of them, and again after all
+   ranks have loaded. If all ranks load one file, no rank may save to it before
+   the last one has loaded, or that one loads a later step.
 
-   Ranks that do not step together, such as machines that each scan a part of
-   the dataset at their own pace, are at different steps, and the state of one
-   knows nothing of the others. Let each of them go on from its own state, on as
-   many ranks as before; or let one process deal the samples, as
-   examples/ledger.c does.
+   Some ranks do not step together: machines that each scan a part of the
+   dataset at their own pace, for example. They are at different steps, and the
+   state of one says nothing about the others. Let each of them go on from its
+   own state, on as many ranks as before. Or let one process deal out the
+   samples, as examples/ledger.c does.
 
-   from_env gives the rank among all processes. Where several processes share a
-   sample (tensor, pipeline or context parallelism), divide rank and world_size
-   by the number that share one.
+   from_env gives the rank among all processes. Where several processes work on
+   the same sample (tensor, pipeline or context parallelism), divide rank and
+   world_size by the number of processes that do.
 
    Threads that load ahead. (examples/workers.c)
 
@@ -151,9 +206,9 @@ HOW TO
          return NULL;
      }
 
-   Loaders ask `at`, from any number of threads, for steps to come. `at` also
-   suits iterators that ask again after the end: it returns 0 as often as they
-   ask. The training loop moves a sampler of its own with
+   Loaders call `at` for steps to come, from any number of threads. `at` also
+   suits iterators that are called again after the end, as it returns 0 there
+   every time. The training loop moves a sampler of its own with
    next(&s, NULL, NULL), so the state says what was trained on.
 
    Several datasets in turns. (examples/recipe_datasets.c)
@@ -186,20 +241,20 @@ HOW TO
          return code;
      }
 
-   A batch holds samples of one dataset. To mix datasets inside a batch, give
-   all samplers world_size 1 and batch_size 1, so that a turn is one sample, and
-   let each rank ask mix_at for its turns of a step. In each step deal the turns
-   to other ranks, as examples/blend.c does, or a rank may see the same few
-   datasets for ever. Datasets with names can be added and removed in mid-run:
-   see statesampler_mixture, in the part stb_ds.
+   All samples of a batch are from one dataset. To mix datasets inside a batch,
+   give all samplers world_size 1 and batch_size 1, so that a turn is one
+   sample, and let each rank call mix_at for its turns of a step. Deal the turns
+   to other ranks in each step, as examples/blend.c does, or a rank may see the
+   same few datasets for ever. Datasets with names can be added and removed
+   during a run: see statesampler_mixture, in the part stb_ds.
 
-   examples/README.md lists the other recipes, and a program for each.
+   examples/README.md lists the other recipes, with a program for each.
 
 
 FUNCTIONS
 
-   Without their prefix statesampler_ (KIND: STATESAMPLER_). The comments at
-   the declarations have the details.
+   Their names begin with statesampler_, which is left out here (KIND is
+   STATESAMPLER_KIND). The comments at the declarations have the details.
 
    perm: a keyed bijection on [0, n)
    perm_init              sets one up from n, seed, epoch and stream
@@ -210,13 +265,13 @@ FUNCTIONS
    init                   at the start of an epoch
    next                   the next batch
    at, seek               the batch of any step; makes any step the next
-   begin, set_epoch       goes to the start of an epoch
+   begin, set_epoch       go to the start of an epoch
    reshape, resize        other ranks or batch size; other number of samples
-   epoch, step, position  where it is
+   epoch, step, position  where the sampler is
    num_steps, get_counts  the epoch in numbers
    padding                how many samples of a batch are repeats
    sample_seed            64 random bits for a sample
-   hash                   a stream for a dataset, from what names it
+   hash                   a stream for a dataset, from what identifies it
    locate                 step, rank and slot of a sample
    save, load, describe   the state
 
@@ -244,74 +299,76 @@ FUNCTIONS
 
 SHAPES, ORDERS, TAILS
 
-   W = world_size, B = batch_size (samples per rank and step), G = W * B. W and
-   B together are the shape.
+   W = world_size, B = batch_size (samples per rank and step), G = W * B.
 
    Step t of an epoch is the positions tG .. (t+1)G - 1; the last step is what
    is left. Slot j of rank r in step t is position tG + jW + r. When another
    shape goes on at position c, the same holds with steps and positions counted
-   from c. So 8 ranks can serve an epoch's first part, then 3, then 5; and as
-   long as G stays, a full step has the same samples for any W (not so BLOCKED).
+   from c. So 8 ranks can serve the first part of an epoch, then 3, then 5. As
+   long as G stays the same, a full step has the same samples for any W (except
+   with BLOCKED).
 
-   The position and step at which the present shape began is the base. It is 0
-   in a fresh epoch. Loading a state of the same shape keeps the state's base;
-   loading one of another shape, reshape and resize make the present the base.
-   So does loading, with drop_last set, a state that has served the last step
-   which this drop_last leaves out.
-   Steps count on through all shapes. at, seek, padding and locate reach back
-   to the base; begin goes back to position 0.
+   The base is the position and step at which the present shape began. In a
+   fresh epoch it is 0. A load keeps the base of a state that has the same
+   shape. When a load, reshape or resize changes the shape or the number of
+   samples, the present becomes the base. The present also becomes the base when
+   a sampler with drop_last loads a state that has already served the last step,
+   which this drop_last leaves out. Steps go on counting through all shapes. at,
+   seek, padding and locate reach back to the base; begin goes back to
+   position 0.
 
-   Order: the sample at position p of an epoch.
+   Order: which sample is served at position p of an epoch.
    SHUFFLE      (default) a permutation of the dataset.
-   SEQUENTIAL   p.
-   WINDOW       for data read in chunks. Full chunks of chunk_size consecutive
-                samples come in a permuted order; a short last one stays last.
-                `window` chunks in that order form a window (the last window
-                may have fewer), and positions inside a window are permuted.
-                So reading in order keeps at most `window` chunks open.
-                (With the tail PAD the last step may repeat the first
-                positions, and so open the first window again.)
-   REPLACEMENT  independent uniform draws. Has no locate.
+   SEQUENTIAL   sample p.
+   WINDOW       for data that is read in chunks. Full chunks of chunk_size
+                consecutive samples come in a permuted order; a short last chunk
+                stays last. `window` chunks in that order form a window (the
+                last window may have fewer), and the positions inside a window
+                are permuted. So a reader has at most `window` chunks open.
+                (With the tail PAD the last step may repeat the first positions,
+                and so open the first window again.)
+   REPLACEMENT  independent uniform draws. locate does not work with it.
 
-   Partition: what positions run over.
-   INTERLEAVED  (default; torch's DistributedSampler) the whole dataset.
+   Partition: which samples the positions run over.
+   INTERLEAVED  (default, as torch's DistributedSampler) the whole dataset.
                 D = num_samples.
-   BLOCKED      (VISSL's stateful sampler) the dataset is cut into P blocks of
-                neighbours; P is the world_size of the run that began the
+   BLOCKED      (as VISSL's stateful sampler) the dataset is cut into P blocks
+                of neighbours. P is the world_size of the run that began the
                 epoch, and the first num_samples mod P blocks have one sample
                 more. Position p is number p / P of block p mod P, and each
                 block has an order of its own. While W = P, rank r reads block
-                r only. D is num_samples; with PAD rounded up to a multiple of
-                P, with DROP down: then all blocks have num_samples / P
-                samples, and the last num_samples mod P samples are in none.
+                r only. D is num_samples. With the tail PAD it is rounded up to
+                a multiple of P. With DROP it is rounded down: all blocks have
+                num_samples / P samples, and the last num_samples mod P samples
+                are in no block.
 
    Tail: where the epoch ends, for a shape with base c.
-   PAD          (default; torch) at c + W * ceil(max(D - c, 0) / W). A position
-                p >= num_samples is padding. It repeats position p mod
-                num_samples; with BLOCKED the first of block p mod P, unless
-                that block is empty.
+   PAD          (default, as torch) at c + W * ceil(max(D - c, 0) / W). A
+                position p >= num_samples is padding. It repeats position p mod
+                num_samples; with BLOCKED it repeats the first position of block
+                p mod P, unless that block is empty.
    DROP         at c + W * floor(max(D - c, 0) / W).
    UNEVEN       at num_samples, for exact evaluation. Ranks differ by at most
                 one sample; in the last step a rank may have an empty batch.
    CARRY        for pre-training: the next epoch follows inside the same batch,
-                and next never returns 0. Steps count from the run's start;
-                epoch and position are those of the next sample. When this is
-                2^62 positions or more past the base, the base moves there. In
-                a mix it moves more often: see MIXES.
+                and next never returns 0. Steps count from the start of the run;
+                epoch and position are those of the next sample. When that
+                sample is 2^62 positions or more past the base, the base moves
+                to it. In a mix it moves more often: see MIXES.
    With every tail all ranks take the same number of steps.
 
-   drop_last    (torch's BatchSampler; the drop_last of DistributedSampler is
-                the tail DROP) leaves out the last step on all ranks unless it
-                is full, padding included. So with PAD on several ranks a last
-                step that padding has filled is kept, and repeats samples. If
-                none may come twice, set the tail DROP, too. A state loads with
-                any drop_last.
+   drop_last    (as in torch's BatchSampler; the drop_last of DistributedSampler
+                is the tail DROP) leaves out the last step on all ranks unless
+                it is full, and padding counts. So with PAD on several ranks, a
+                last step that padding has filled is kept, and repeats samples.
+                If no sample may come twice, set the tail DROP, too. A state can
+                be loaded with any drop_last.
 
    Epochs advance by themselves: next returns 0 once at the end, and the sampler
-   is then at step 0 of the next epoch. A state saved before that 0 is at the
-   end of its epoch: nothing is left to serve, unless DROP or drop_last left
-   samples out, of which a smaller shape may have another step. Epochs count
-   modulo 2^64.
+   is then at step 0 of the next epoch. A state that was saved before that 0 is
+   at the end of its epoch. Nothing is left to serve then, unless DROP or
+   drop_last left samples out: a smaller shape may have another step for these.
+   Epochs count modulo 2^64.
 
    init returns EINVAL for:
    - num_samples > 2^62, rank >= world_size, world_size * batch_size >= 2^62;
@@ -320,7 +377,7 @@ SHAPES, ORDERS, TAILS
      other orders ignore both);
    - CARRY with no samples, with BLOCKED or with drop_last;
    - a batch_size above 65,535 on a machine whose size_t has 16 bits.
-   A dataset may be empty, with epochs of no steps. W may exceed num_samples.
+   A dataset may be empty; its epochs have no steps. W may exceed num_samples.
 
 
 MIXES
@@ -330,48 +387,51 @@ MIXES
    the same rank and world_size. A turn is the next step of one source. All
    ranks take the same turns.
 
-   n_i is the number of steps of source i: with FIRST and ALL those of its
-   present epoch, served or not; with RESTART and NEVER those of a whole epoch
-   in this shape. Sources with n_i = 0 and sources of weight STATESAMPLER_OFF
-   take no turns; below, D is the number of the others; i counts these from 0.
+   n_i is the number of steps of source i. With the stop rules FIRST and ALL,
+   which are explained below, these are the steps of its present epoch, served
+   or not. With RESTART and NEVER they are those of a whole epoch in this shape.
+   Sources with n_i = 0 and sources of weight STATESAMPLER_OFF take no turns.
+   From here on, D is the number of the others, and i counts these from 0.
 
    Whose turn it is follows from one endless sequence, given in ALGORITHM 1.
    With equal weights it is 0, 1, ..., D - 1, 0, ... With other weights each
    source has exactly `weight` turns in every period (the sum of the weights).
-   In between it is at most log2(D) / 2 turns from its share, with log2(D)
+   Inside a period it is at most log2(D) / 2 turns from its share, with log2(D)
    rounded up: two turns for D = 16, five for D = 1,000.
 
-   stop: what happens when it is the turn of a source that has nothing left, and
-   when an epoch of the mix ends. With equal weights, in turns:
+   The stop rule says what happens at the turn of a source that has nothing
+   left, and so when an epoch of the mix ends. The formulas are its turns with
+   equal weights.
    FIRST        (default) the epoch ends: min(n_i * D + i).
    ALL          the source is passed over, until all have finished: sum(n_i).
    RESTART      the source begins its next epoch. The epoch of the mix ends when
                 the last source is about to do so: max(n_i * D + i).
-   NEVER        the source begins its next epoch, for ever.
+   NEVER        the source begins its next epoch, and the mix has no end.
    Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
 
-   The next epoch of the mix begins by itself, with the sequence from its
-   start. Every source that has served steps of its epoch begins its next one.
-   A source that is off keeps its place, unless it has served steps of its epoch
-   and has none left: then it begins the next. Any turn is computed without
-   those before it.
+   The next epoch of the mix begins by itself, and the sequence begins again.
+   Every source that has served steps of its epoch begins its next one. A source
+   that is off keeps its place, unless it has served steps of its epoch and has
+   none left: then it begins the next. Any turn can be computed without those
+   before it.
 
-   Weights may change at any turn (mix_weigh): sources go on where they are, and
-   the sequence begins again with the new weights. A schedule is a table of
-   turns and weights; on all ranks call mix_weigh at the same point of the
+   Weights may change at any turn (mix_weigh): the sources go on where they are,
+   and the sequence begins again with the new weights. A schedule is a table of
+   turns and weights. On all ranks, call mix_weigh at the same point of the
    loop, always before or always after the save. Make a stage several periods
-   long: the sequence always begins with the same sources, so with other
-   weights at every turn one source would take them all. at and seek know the
-   present weights only; to look past a change, seek its turn, weigh, and go on
-   from there (examples/blend.c).
+   long: the sequence always begins with the same sources, so with other weights
+   at every turn one source would take them all. at and seek know the present
+   weights only. To look past a change, seek its turn, weigh, and go on from
+   there (examples/blend.c).
 
    A mix is elastic as a sampler is. mix_init, mix_weigh, mix_load and a
    mix_reshape to other ranks make the present turn the mix's base; at, seek and
    locate reach back to it. The base of each source with CARRY moves there, too.
-   If other sources have steps in the new shape, the sequence begins again; if
-   not, it goes on. (When a source with CARRY is 2^62 positions past the base,
-   the base moves to the present turn.) With RESTART the epoch of the mix ends
-   at once if all sources that now take turns have begun another epoch in it.
+   If the new shape changes which sources have steps, the sequence begins again;
+   if not, it goes on. (When a source with CARRY is 2^62 positions past the
+   base, the base moves to the present turn.) With RESTART the epoch of the mix
+   ends at once if all sources that now take turns have begun another epoch in
+   it.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -379,7 +439,7 @@ MIXES
    mix_init returns EINVAL for:
    - no sources, or a stop that does not exist;
    - samplers that differ in rank or world_size;
-   - weights that are all OFF, or sum to 2^31 or more (OFF not counted);
+   - weights that are all OFF, or sum to 2^31 or more (OFF is not counted);
    - num_samples that sum to 2^62 or more;
    - stop RESTART or ALL, if a source has too many steps for its weight: s /
      weight >= 2^62 / sum of all weights, both rounded down, where s is its
@@ -388,37 +448,9 @@ MIXES
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
 
-   Only the mix may move its samplers, but you may ask them anything. To
-   prefetch, use mix_at, or load the mix's state into a second mix.
-
-
-GUARANTEES
-
-   - Every sample is served exactly once in an epoch, over all ranks, through
-     any saves, loads, kills and changes of ranks and batch size, except for the
-     padding or dropping you asked for. (REPLACEMENT: every position.)
-   - The order is a function of the description (without rank, batch_size and
-     drop_last; with BLOCKED also of world_size), the epoch and the algorithm
-     number. It is the same for every compiler, flag, word size and byte order,
-     and an algorithm number never changes its output.
-   - A sampler's state is 112 bytes, the same on every rank and machine.
-   - A call that fails returns an error and changes no sampler, mix or perm.
-   - A call's time does not depend on the position or the epoch, and hardly on
-     num_samples: few samples need more rounds and short walks, more than 2^30
-     need wider arithmetic. A mix's time grows with its sources, not with turns.
-   - A sampler is at most 512 bytes, a source 544, a mix 80. The stack stays
-     below 1 KiB on Cortex-M, RV32 and AVR, 4 KiB on other processors (s390x:
-     6 KiB), and 10 KiB in the hosted part (Windows: 40 KiB).
-   - Functions with a const sampler or mix may be called from any number of
-     threads at once. A sampler holds no pointers and may be copied with `=`.
-
-   All this holds up to turn 2^62 of a mix's epoch and step 2^63 of a run with
-   CARRY, for centuries.
-
-   It is not cryptographic: seeds are not secrets. A state is checked for damage
-   and for values that would break the arithmetic; but anybody can compute its
-   check word, and a forged state may name a place that no run has reached. It
-   is not a loader: it says which samples, you read them.
+   Only the mix may move its samplers, but you may call any function that does
+   not move them. To prefetch, use mix_at, or load the mix's state into a second
+   mix.
 
 
 OPTIONS
@@ -426,7 +458,8 @@ OPTIONS
    In the one file with the implementation, before the include:
    STATESAMPLER_IMPLEMENTATION  makes the implementation.
    STATESAMPLER_ASSERT(x)       checks for programming errors (a null pointer, a
-                                sampler never initialised). By default nothing.
+                                sampler never initialised). The default does
+                                nothing.
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
                                 SHUFFLE, INTERLEAVED and PAD. init, load and
                                 describe refuse the rest (EINVAL_LEFT_OUT).
@@ -435,31 +468,19 @@ OPTIONS
    STATESAMPLER_STATIC          makes every function static. Each file that
                                 defines it has its own copy, and must define
                                 STATESAMPLER_IMPLEMENTATION too.
-   STATESAMPLER_API             stands before every public declaration: an
+   STATESAMPLER_API             stands before every public declaration, for an
                                 export attribute, say. In CUDA and HIP define
                                 it as __host__ __device__, together with
                                 STATESAMPLER_STATIC.
    STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
-                                and POSIX or Windows; where off_t has 32 bits,
+                                and POSIX or Windows. Where off_t has 32 bits,
                                 compile with -D_FILE_OFFSET_BITS=64.
    STATESAMPLER_STB_DS          adds the stb_ds part. Include stb_ds.h before
                                 this file.
    None of them changes a struct or an order.
 
-   For a small core compile with -Os -ffunction-sections and link with
+   For a small core, compile with -Os -ffunction-sections and link with
    --gc-sections. Microsoft's targets were tried with clang, not with MSVC.
-
-
-CHANGES
-
-   0.9.1  resize after padding loses no sample: the epoch goes on at the old
-          num_samples. The files in examples/ have changed more. The states of
-          bag.h are 16 bytes, no longer two words. shards.h returns codes, and
-          slots_begin takes a record and its size. edits.edit is edits.made. A
-          state of faiss_subset.h of 0.9.0 is refused, as its tail was PAD.
-          indices and `python -m statesampler` answer only if --straight says
-          that the run had no seek, no begin and no other weights.
-   0.9.0  The interface of 1.0, unless its users find fault with it.
 
 
 STATE FORMAT
@@ -490,8 +511,9 @@ STATE FORMAT
    104 .. 111 check word: h = 0; for each word w before it, h = (h xor w) *
               0x9e3779b97f4a7c15, h = h xor (h >> 32)
 
-   The step is the base step + the positions since the base / (world_size *
-   batch_size), rounded up; with CARRY, an epoch is num_samples positions.
+   The step is the base step plus the positions since the base, divided by
+   world_size * batch_size and rounded up. With CARRY, positions since the base
+   may run over several epochs of num_samples positions each.
 
    Fields marked * must match the loading sampler's. load checks in this order:
    magic, format, size, check word, algorithm, the fields' ranges, the match.
@@ -555,21 +577,23 @@ ALGORITHM 1
    - the result is l * b + r; while it is n or more, all rounds are applied
      to it again. The inverse adds instead, last round first, and walks in
      the same way.
-   The smallest even number of rounds that no test of tests/quality told from
-   a Fisher-Yates shuffle, at any n it tried, is at most 18, 8 and 6 in these
-   three ranges; a third is added, and the sum rounded up to even.
+   With 18, 8 and 6 rounds in these three ranges, no test of tests/quality told
+   the result from a Fisher-Yates shuffle, at any n that it tried. The numbers
+   above are a third more, rounded up to even.
 
    Orders over n samples with key k; k = K or, if BLOCKED, each block has
    k = derive(K, 2^63 + block); n is the number of the block's samples, and p
-   a number in the block. Blocks, windows, chunks and numbers count from 0.
+   a number in the block. Blocks, windows, chunks and numbers are counted from
+   0.
    SHUFFLE      perm(n, k).
    WINDOW       chunks by perm(number of full chunks, k); the m positions of
                 window w by perm(m, derive(k, 2^63 + 2^62 + w)), where value q
                 is sample q mod chunk_size of the window's chunk
                 q div chunk_size.
    REPLACEMENT  position p: S = derive(k, 2^62 + p); the first of
-                scramble(S + j * GOLDEN), j = 1, 2, ..., that is below n once
-                ANDed with the smallest 2^e - 1 that is n - 1 or more.
+                scramble(S + j * GOLDEN), j = 1, 2, ..., whose bitwise AND with
+                the smallest 2^e - 1 that is n - 1 or more is below n. That AND
+                is the sample.
 
    The seed of a sample: derive(derive(K, 2^63 + 2^61), index), K of the epoch.
    The hash of bytes: for each byte c, h = derive(h, c).
@@ -580,6 +604,18 @@ ALGORITHM 1
    Of the first m turns of a node of weight w, its right child of weight a has
    had ceil((m * a - floor(w / 2)) / w), and its left child the rest. The
    sequence is frozen, too: states hold a place in it.
+
+
+CHANGES
+
+   0.9.1  resize after padding loses no sample: the epoch goes on at the old
+          num_samples. The files in examples/ have changed more. The states of
+          bag.h are 16 bytes, no longer two words. shards.h returns codes, and
+          slots_begin takes a record and its size. edits.edit is edits.made. A
+          state of faiss_subset.h of 0.9.0 is refused, as its tail was PAD.
+          indices and `python -m statesampler` answer only if --straight says
+          that the run had no seek, no begin and no other weights.
+   0.9.0  The interface of 1.0, unless its users find fault with it.
 */
 
 #ifndef STATESAMPLER_H

@@ -11,7 +11,7 @@ fail() { # SENTENCE
 
 version=$(read_version <statesampler.h)
 macro=$(sed -n 's/^#define STATESAMPLER_VERSION "\(.*\)"/\1/p' statesampler.h)
-change=$(sed -n '/^CHANGES$/,/^[A-Z ]*FORMAT$/s/^   \([0-9][0-9.]*\) .*/\1/p' \
+change=$(sed -n '/^CHANGES$/,/^\*\/$/s/^   \([0-9][0-9.]*\) .*/\1/p' \
     statesampler.h | head -n 1)
 readme=$(sed -n 's/^Version \([0-9.]*\):.*/\1/p' README.md)
 [ "$macro" = "$version" ] ||
