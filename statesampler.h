@@ -656,7 +656,8 @@ CHANGES
 /* A function that returns int returns a negative code if it fails. Each code is
    a rule that was broken, and each rule belongs to one of nine kinds. A program
    mostly needs the kind, STATESAMPLER_KIND(code), and prints
-   statesampler_error(code), which is one of the sentences below. */
+   statesampler_error(code), which is one of the sentences below. The comments
+   at the functions name kinds without their prefix, each with its cause. */
 #define STATESAMPLER_OK 0
 #define STATESAMPLER_EINVAL (-100)
 #define STATESAMPLER_ERANGE (-200)
@@ -804,7 +805,7 @@ extern "C" {
 
 /* --- perm: a keyed bijection on [0, n) ------------------------------------ */
 
-/* In the caller's memory; all fields are private. May be copied. */
+/* A permutation, in your memory. All fields are private. You may copy it. */
 typedef struct statesampler_perm {
     uint64_t n, key;
     uint32_t left, right; /* sizes of the halves: left * right >= n */
@@ -817,42 +818,47 @@ typedef struct statesampler_perm {
 /* Sets up the permutation of [0, n) for these numbers. Another seed, epoch or
    stream, or two of them swapped, gives an unrelated permutation, except with a
    chance of 2^-64 or where somebody has searched for such a pair. It is the
-   order of the SHUFFLE sampler (INTERLEAVED) with the same numbers.
-   n: 0 .. STATESAMPLER_MAX_SAMPLES, else EINVAL. It may be 0. */
+   order of the SHUFFLE sampler (INTERLEAVED) with the same numbers. n may be 0.
+   EINVAL: n is above STATESAMPLER_MAX_SAMPLES. */
 STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
                                             uint64_t n, uint64_t seed,
                                             uint64_t epoch, uint64_t stream);
 
-/* The index at a position; both are in [0, n). Here and in the calls below, any
-   other position gives a useless number, perhaps n or more, and never hangs. */
+/* Returns the index at a position. Both are in [0, n). Here and in the
+   functions below, any other position gives a useless number, perhaps n or
+   more, but the call ends. */
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
                                                uint64_t position);
 
-/* The position of an index; both are in [0, n). The inverse of perm_at. */
+/* Returns the position of an index. Both are in [0, n). The inverse of
+   perm_at. */
 STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
     const statesampler_perm *perm, uint64_t index);
 
-/* The indices at count positions first, first + stride, ..., all below n, as
-   count calls of perm_at give them, but faster; stride 0 repeats the first. */
+/* Writes the indices at count positions, first, first + stride, ..., to out.
+   All must be below n. The result is that of count calls of perm_at, but
+   faster. Stride 0 repeats the first index. */
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
                                              uint64_t *out, size_t count);
 
-/* Replaces each of count values, all below n, by the index at that position.
-   As count calls of perm_at, but faster. A value >= n may spoil others, too. */
+/* Replaces each of count values by the index at that position. All must be
+   below n. The result is that of count calls of perm_at, but faster. A value of
+   n or more may spoil other results, too. */
 STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
                                             uint64_t *values, size_t count);
 
 /* --- sampler -------------------------------------------------------------- */
 
-/* What to sample. All zero but num_samples is a shuffle on one rank. */
+/* What to sample. A description with nothing but num_samples is a shuffle on
+   one rank. */
 typedef struct statesampler_desc {
     uint64_t num_samples; /* 0 .. STATESAMPLER_MAX_SAMPLES */
     uint64_t seed;        /* the same on every rank */
     uint64_t epoch;       /* the first epoch */
     uint64_t stream;      /* tells datasets apart: a number, or what
                              statesampler_hash makes of files' names and sizes.
-                             The state of another dataset is then refused. */
+                             load then refuses the state of another dataset. */
     uint32_t rank;        /* below world_size */
     uint32_t world_size;  /* 0 means 1 */
     uint32_t batch_size;  /* samples per rank and step; 0 means 1 */
@@ -903,7 +909,7 @@ typedef struct ssmp_order {
     statesampler_perm inside; /* WINDOW: of the last window used */
 } ssmp_order;
 
-/* In the caller's memory; all fields are private. May be copied. */
+/* A sampler, in your memory. All fields are private. You may copy it. */
 typedef struct statesampler {
     ssmp_run run;
     ssmp_order ready;
@@ -927,37 +933,41 @@ typedef struct statesampler_counts {
     uint64_t rank_batches; /* the same, without empty ones */
 } statesampler_counts;
 
-/* Starts at step 0 of desc->epoch. EINVAL: see SHAPES, ORDERS, TAILS. */
+/* Makes a sampler that starts at step 0 of desc->epoch. EINVAL: see SHAPES,
+   ORDERS, TAILS. */
 STATESAMPLER_DEF int statesampler_init(statesampler *s,
                                        const statesampler_desc *desc);
 
-/* Takes the next step: writes this rank's batch to out, which has room for
-   batch_size indices, and sets *count to how many it wrote: fewer in a last
-   step, and 0 for a rank without a sample in it. out may be NULL, to move only;
-   count may be NULL, if all batches are full. Returns 1, or 0 once at the end
-   of an epoch, with *count 0: the next epoch has then begun, so an iterator
-   that asks again after the end must ask `at`. (An empty epoch returns 0 every
-   time, CARRY never.) All ranks get the same answer. */
+/* Takes the next step. Writes this rank's batch to out, which has room for
+   batch_size indices, and sets *count to how many indices it wrote. The last
+   step may have fewer, and a rank may have none in it. out may be NULL, to move
+   only; count may be NULL, if all batches are full.
+   Returns 1, or 0 once at the end of an epoch, with *count 0. The next epoch
+   has then begun, so an iterator that is called again after the end must call
+   `at`. (In an empty epoch next returns 0 every time; with CARRY it never
+   does.) All ranks get the same answer. */
 STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
                                        size_t *count);
 
-/* This rank's batch of any step of this epoch, without moving; out and count as
-   in next. Returns 1; 0 past the end, every time; ERANGE before the base, and
-   with CARRY beyond what seek takes. *count is then 0. This is what stands in a
-   step, not that a run was there: seek leaves no trace of what it skips. */
+/* Gives this rank's batch of any step of this epoch, without moving. out and
+   count are as in next. Returns 1, or 0 past the end, every time. *count is 0
+   if it does not return 1. This says what a step serves, but not that a run has
+   served it: a run that used seek may have skipped it.
+   ERANGE: the step is before the base, or with CARRY beyond what seek takes. */
 STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
                                      uint64_t *out, size_t *count);
 
-/* Makes `step` the next one: from the base's step to num_steps; with CARRY at
-   most 2^62 positions after the base, and at most 2^63 - 1. ERANGE otherwise,
-   and nothing changes. (VISSL's start_iter.) */
+/* Makes `step` the next one. It may be from the base's step to num_steps; with
+   CARRY up to 2^62 positions after the base, and up to 2^63 - 1. (VISSL calls
+   it start_iter.) ERANGE: it is another step. */
 STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step);
 
-/* Goes to step 0 of any epoch, also the present one, in the present shape. */
+/* Goes to step 0 of any epoch, which may be the present one, in the present
+   shape. */
 STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch);
 
-/* begin, unless the sampler is in that epoch already. So a call before every
-   epoch does not undo a resume. */
+/* As begin, but does nothing if the sampler is in that epoch already. So a call
+   before every epoch does not undo a resume. */
 STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch);
 
 /* The epoch of the next sample. */
@@ -966,8 +976,8 @@ STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s);
 /* Steps done in this epoch, in all shapes; with CARRY since the run's start. */
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s);
 
-/* Steps of this epoch, those done included; with CARRY STATESAMPLER_NONE. The
-   epoch is over when step equals num_steps. */
+/* All steps of this epoch, done or not; with CARRY STATESAMPLER_NONE. The epoch
+   is over when step equals num_steps. */
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s);
 
 /* Positions that all ranks together have served in this epoch. */
@@ -977,48 +987,52 @@ STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s);
 STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
                                               statesampler_counts *counts);
 
-/* How many of this rank's samples in a step are padding: the last ones. 0 for a
-   step that `at` does not serve. */
+/* How many of this rank's samples in a step are padding. These are the last
+   ones of its batch. 0 for a step that `at` does not serve. */
 STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
                                              uint64_t step);
 
-/* The first place in this epoch at which a sample is served. ERANGE: index >=
-   num_samples, a dropped sample, or one served before the base. EINVAL with
-   REPLACEMENT. *place is then unchanged. */
+/* Sets *place to the first place in this epoch at which a sample is served.
+   ERANGE: index is num_samples or more, or the sample is dropped, or was served
+   before the base. EINVAL: the order is REPLACEMENT. *place is then
+   unchanged. */
 STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
                                          statesampler_place *place);
 
-/* 64 random bits, a function of seed, stream, epoch and index: for a sample's
-   crop, mask or noise, the same on any worker, rank and machine, in any shape
-   and after any resume. Any epoch and index will do; STATESAMPLER_NONE, the
-   index of no sample, gives a seed for the epoch itself. (With CARRY a batch
-   may run into the next epoch: see examples/recipe_pretrain.c.) */
+/* Returns 64 random bits, a function of seed, stream, epoch and index. They are
+   for the crop, mask or noise of a sample, and are the same on any worker, rank
+   and machine, in any shape and after any resume. Any epoch and index will do.
+   STATESAMPLER_NONE, the index of no sample, gives a seed for the epoch itself.
+   (With CARRY a batch may run into the next epoch: see
+   examples/recipe_pretrain.c.) */
 STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t epoch,
                                                    uint64_t index);
 
-/* A stream for a dataset, from the names, sizes or lengths that identify it:
-   hash is 0 at first, then what the last call returned. Hash a name with its
-   final 0, and numbers in a fixed byte order. */
+/* Makes a stream for a dataset from the names, sizes or lengths that identify
+   it. hash is 0 in the first call, and in later ones what the last call
+   returned. Hash a name with its final 0, and numbers in a fixed byte order. */
 STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
                                             size_t size);
 
-/* Goes on from here in another shape, as another rank, or both; the result is
+/* Goes on from here in another shape, as another rank, or both. The result is
    that of init in the new shape and a load of this sampler's state. If only the
-   rank changes, the base stays: reshape a copy, and its `at` answers for any
-   rank. 0 means 1, as in a description. EINVAL: an impossible shape. */
+   rank changes, the base stays: so reshape a copy, and its `at` answers for any
+   rank. 0 means 1, as in a description. EINVAL: the shape is impossible. */
 STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
                                           uint32_t world_size,
                                           uint32_t batch_size);
 
 /* From here on, this epoch and all later ones have num_samples positions, and
-   the present is the base. Padding is no sample: at an end that PAD has moved
-   past the old num_samples, the epoch goes on at position num_samples of old.
+   the present is the base. This is for orders of your own, made from positions.
+   Padding is no sample: at an end that PAD has moved past the old num_samples,
+   the epoch goes on at the position that equals the old num_samples.
    (get_counts then leaves that padding out.) If num_samples is as before,
    nothing changes. With CARRY and num_samples equal to the position, the next
-   epoch begins. For orders of your own: EINVAL unless the order is SEQUENTIAL
-   and the partition INTERLEAVED, or if init would refuse num_samples; ERANGE if
-   it is below the number of samples served. Nothing then changes. */
+   epoch begins.
+   EINVAL: the order is not SEQUENTIAL, or the partition not INTERLEAVED, or
+   init would refuse num_samples. ERANGE: num_samples is below the number of
+   samples served. Nothing then changes. */
 STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples);
 
 /* Writes the state, STATESAMPLER_STATE_BYTES bytes, the same on every rank.
@@ -1029,17 +1043,19 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
 /* Goes on where a state was saved. The sampler must have been initialised with
    the same num_samples, seed, stream, order (with chunk_size and window),
    partition and tail. It keeps its own rank, world_size, batch_size and
-   drop_last, and takes over epoch, position, base and blocks. In another shape
-   its base is the state's position (also where this drop_last leaves out a step
-   that was served); a state at position 0 begins its epoch in the sampler's own
-   shape. ECORRUPT, EVERSION, EMISMATCH: *s is unchanged. */
+   drop_last, and takes epoch, position, base and blocks from the state. In
+   another shape its base is the state's position, and so it is where this
+   drop_last leaves out a step that was served. A state at position 0 begins its
+   epoch in the sampler's own shape.
+   ECORRUPT: the state is damaged. EVERSION: it is of another format or
+   algorithm. EMISMATCH: it is of another sampler. *s is then unchanged. */
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
                                        size_t size);
 
-/* What a state holds, without a sampler: sets *desc to the description of the
-   run that saved it, at the state's epoch, as rank 0 and without drop_last; and
-   *place to its position and step, rank and slot 0. Either may be NULL.
-   ECORRUPT, EVERSION: nothing is set. */
+/* Says what a state holds, without a sampler. Sets *desc to the description of
+   the run that saved it, at the state's epoch, as rank 0 and without drop_last.
+   Sets *place to its position and step, with rank and slot 0. Either may be
+   NULL. ECORRUPT, EVERSION: as in load, and nothing is set. */
 STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
                                            statesampler_desc *desc,
                                            statesampler_place *place);
@@ -1081,8 +1097,8 @@ typedef struct statesampler_source {
     ssmp_node node;       /* private */
 } statesampler_source;
 
-/* In the caller's memory; all fields are private. It points to its sources:
-   do not copy it, nor move them, as a vector that grows would. */
+/* A mix, in your memory. All fields are private. It points to its sources, so
+   do not copy it, and do not move them, as a vector that grows would. */
 typedef struct statesampler_mix {
     statesampler_source *sources;
     uint32_t num_sources, stop;
@@ -1095,51 +1111,55 @@ typedef struct statesampler_mix {
     uint64_t reach;  /* the last turn that seek takes */
 } statesampler_mix;
 
-/* Makes a mix of num_sources sources in their array; their samplers go on from
+/* Makes a mix of the num_sources sources of an array. Their samplers go on from
    where they are. Only this call reads sources[i].weight. EINVAL: see MIXES. */
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
                                            uint32_t num_sources, uint32_t stop);
 
-/* Takes the next turn: sets *source to the number of the source whose turn it
+/* Takes the next turn. Sets *source to the number of the source whose turn it
    is, writes this rank's batch of it to out, which has room for the largest
    batch_size of the sources, and sets *count to how many indices it wrote. Any
    of the three may be NULL.
-   Returns 1, or 0 once at the end of an epoch; the next epoch has then begun,
-   *count is 0 and *source is unchanged. (An empty epoch returns 0 every time,
-   NEVER never.) All ranks get the same answer. The time grows with log2 of the
-   number of sources; with ALL, if the source has finished, with the number. */
+   Returns 1, or 0 once at the end of an epoch. The next epoch has then begun,
+   *count is 0 and *source is unchanged. (In an empty epoch it returns 0 every
+   time; with NEVER it never does.) All ranks get the same answer. The time
+   grows with log2 of the number of sources; with ALL it grows with the number
+   itself at the turn of a source that has finished. */
 STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
                                            size_t *count, uint32_t *source);
 
-/* Any turn of this epoch, without moving; out, count and source as in next.
-   Returns 1; 0 past the end; ERANGE before the base, past turn 2^62, or where a
-   source with CARRY is more than 2^62 positions past the base. *count is then
-   0, and *source unchanged. With ALL, at and seek do up to 126 * D times the
-   work of next (make scale: 1 ms with 1,000 sources, 0.3 s with 100,000). */
+/* Gives any turn of this epoch, without moving. out, count and source are as in
+   mix_next. Returns 1, or 0 past the end. If it does not return 1, *count is 0,
+   and *source unchanged. With ALL, at and seek do up to 126 * D times the work
+   of next (make scale: 1 ms with 1,000 sources, 0.3 s with 100,000).
+   ERANGE: the turn is before the base, or past 2^62, or a source with CARRY is
+   there more than 2^62 positions past the base. */
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
                                          uint64_t turn, uint64_t *out,
                                          size_t *count, uint32_t *source);
 
-/* Makes `turn`, up to num_turns, the next one. ERANGE past it; or as mix_at. */
+/* Makes `turn`, which is at most num_turns, the next one. ERANGE: it is past
+   num_turns, or as in mix_at. */
 STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
                                            uint64_t turn);
 
-/* From this turn on, the weights are these, one for each source; 0 means 1, and
+/* From this turn on, the weights are these, one for each source. 0 means 1, and
    STATESAMPLER_OFF takes a source out. Sources go on where they are, turns go
    on counting, the sequence begins again, and the present is the base. If no
-   weight is new, nothing changes, so a loop may call this at every turn; the
+   weight is new, nothing changes, so a loop may call this at every turn. The
    time grows with the sources (make scale: 0.2 ms with 1,000, 30 ms with
-   100,000; a twentieth if no weight is new). Shares are exact per period, so
-   make a stage several periods long. With FIRST, an epoch that had ended goes
-   on until the turn of a source with nothing left. EINVAL as mix_init. */
+   100,000; a twentieth if no weight is new). Shares are exact in each period,
+   so make a stage several periods long. With FIRST, an epoch that had ended
+   goes on until the turn of a source with nothing left. EINVAL: as in
+   mix_init. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
 
-/* statesampler_reshape of all sources, each with its own batch_size: the same
-   as mix_init with this rank and world_size and a load of this mix's state. If
-   only the rank changes, the base stays. EINVAL for an impossible shape, or for
-   weights that mix_init would refuse in it: nothing changes. */
+/* Reshapes all sources, each with its own batch_size. The result is that of
+   mix_init with this rank and world_size and a load of this mix's state. If
+   only the rank changes, the base stays. EINVAL: the shape is impossible, or
+   mix_init would refuse the weights in it. Nothing then changes. */
 STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
                                               uint32_t rank,
                                               uint32_t world_size);
@@ -1147,21 +1167,23 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
 /* Turns done in this epoch. */
 STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix);
 
-/* Turns of this epoch, those done included; STATESAMPLER_NONE with NEVER. */
+/* All turns of this epoch, done or not; with NEVER STATESAMPLER_NONE. */
 STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
     const statesampler_mix *mix);
 
 /* Epochs of the mix that are done. */
 STATESAMPLER_DEF uint64_t statesampler_mix_epoch(const statesampler_mix *mix);
 
-/* How many samples sources 0 .. source - 1 have. source: 0 .. num_sources. */
+/* How many samples sources 0 .. source - 1 have together. source is at most
+   num_sources. */
 STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
                                                   uint32_t source);
 
-/* The turn and the first place at which a sample is served in its source's
-   present epoch. ERANGE: what statesampler_locate refuses, a source that does
-   not exist or is off, a turn that mix_at does not serve. EINVAL with
-   REPLACEMENT. *turn and *place are then unchanged. */
+/* Sets *turn and *place to the turn and the first place at which a sample is
+   served in its source's present epoch. ERANGE: as in statesampler_locate, or
+   the source does not exist or is off, or mix_at does not serve the turn.
+   EINVAL: the source's order is REPLACEMENT. *turn and *place are then
+   unchanged. */
 STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
                                              uint32_t source, uint64_t index,
                                              uint64_t *turn,
@@ -1177,12 +1199,12 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
                                            void *out, size_t size);
 
 /* Goes on where a state was saved, in any shape, on a mix with the same stop
-   rule and as many sources, which match the state's one by one, as for
-   statesampler_load. Weights become the state's (for others, mix_weigh), and
-   the present turn becomes the base, also of sources with CARRY: so states that
-   are saved later differ in the base from those of an uninterrupted run.
-   ECORRUPT, EVERSION, EMISMATCH, and EINVAL if mix_init would refuse its
-   weights in this shape. */
+   rule and as many sources. Each source must match that of the state, as for
+   statesampler_load. Weights become the state's; call mix_weigh for others. The
+   present turn becomes the base, also of sources with CARRY, so states that are
+   saved later differ in the base from those of a run without an interruption.
+   ECORRUPT, EVERSION, EMISMATCH: as in statesampler_load. EINVAL: mix_init
+   would refuse the state's weights in this shape. */
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
                                            const void *state, size_t size);
 
@@ -1193,12 +1215,13 @@ typedef struct statesampler_mix_place {
     uint32_t weight; /* the source's, or STATESAMPLER_OFF */
 } statesampler_mix_place;
 
-/* What a mix's state holds, without a mix: sets *desc to the description of a
-   source in the run that saved it, at its present epoch, as rank 0 and without
-   drop_last; and *place to the rest. Either may be NULL. mix_init with these
-   descriptions and weights makes a mix that can load the state. ERANGE: the
-   source does not exist. ECORRUPT, EVERSION: only the head and this source are
-   checked. Nothing is then set. */
+/* Says what a mix's state holds, without a mix. Sets *desc to the description
+   of a source in the run that saved it, at its present epoch, as rank 0 and
+   without drop_last, and *place to the rest. Either may be NULL. mix_init with
+   these descriptions and weights makes a mix that can load the state. Of the
+   state, only the head and this source are checked. ERANGE: the source does not
+   exist.
+   ECORRUPT, EVERSION: as in mix_load. Nothing is then set. */
 STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                uint32_t source,
                                                statesampler_desc *desc,
@@ -1206,7 +1229,8 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
 
 /* --- audit ---------------------------------------------------------------- */
 
-/* The count and sums of i, i^2, i^3 mod 2^64 over the indices; begin with 0. */
+/* The count, and the sums of i, i^2 and i^3 mod 2^64 over the indices i. Set
+   all to 0 at first. */
 typedef struct statesampler_audit {
     uint64_t count, sum1, sum2, sum3;
 } statesampler_audit;
@@ -1221,15 +1245,16 @@ STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
 STATESAMPLER_DEF void statesampler_audit_merge(
     statesampler_audit *audit, const statesampler_audit *other);
 
-/* 1 if the count and the sums are those of every index of [0, num_samples)
-   exactly once. 0 if not: as when one sample is lost, repeated or replaced. */
+/* Returns 1 if the count and the sums are those of every index of [0,
+   num_samples) exactly once, and 0 if not: if a sample is lost, repeated or
+   replaced, for example. */
 STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
                                               uint64_t num_samples);
 
 /* --- errors --------------------------------------------------------------- */
 
-/* A constant string for any code: its rule's sentence (on AVR its kind's), "no
-   error" for 0, or "unknown error". */
+/* Returns a constant string for any code: the sentence of its rule, "no error"
+   for 0, or "unknown error". On AVR, a rule has the sentence of its kind. */
 STATESAMPLER_DEF const char *statesampler_error(int code);
 
 /* --- hosted --------------------------------------------------------------- */
@@ -1251,20 +1276,20 @@ STATESAMPLER_DEF const char *statesampler_error(int code);
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher);
 
-/* Replaces the file at path. Whoever reads it finds the old file or the new
-   one, whole, also after a crash or a power cut at any instant. With several
-   writers, the last one wins. Each writes a temporary file of its own in the
-   same folder, flushes it to disk, renames it over path and flushes the folder,
-   which must be readable.
-   A crash may leave .statesampler-NAME-NUMBER.tmp behind; NAME is a hash of
-   path's last part. The next save to path removes it, as no process holds its
-   lock (flock) any more. (Where files have no locks, writers of one path may
-   remove each other's; they try again, and after 100 tries fail with ENOENT.)
-   A save looks at 10,000 names of the folder at most, so in a larger folder the
-   file may stay; on Windows it looks at all names.
-   The file has a new file's mode; a link or a device at path is replaced.
-   Windows: path is UTF-8, and while another program has the file open, a save
-   tries for a second.
+/* Replaces the file at path. A program that reads it finds the old file or the
+   new one, whole, even after a crash or a power cut at any instant. With
+   several writers, the last one wins. Each writes a temporary file of its own
+   in the same folder, flushes it to disk, renames it over path and flushes the
+   folder, which must be readable.
+   A crash may leave .statesampler-NAME-NUMBER.tmp behind, where NAME is a hash
+   of path's last part. The next save to path removes it, as no process holds
+   its lock (flock) any more. (Where files have no locks, writers of one path
+   may remove each other's files. They try again, and after 100 tries fail with
+   ENOENT.) A save looks at 10,000 names of the folder at most, so in a larger
+   folder the file may stay. On Windows it looks at all names.
+   The file gets the mode of a new file. A link or a device at path is replaced.
+   On Windows, path is UTF-8, and while another program has the file open, a
+   save tries for a second.
    EINVAL: path is empty or longer than 4,095 bytes. EIO: errno says why (if
    path is a folder EISDIR, ENOTDIR or EBUSY, on Windows EACCES), and the old
    file is there, or the new one if only the flush of the folder failed. */
@@ -1272,14 +1297,16 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size);
 
-/* Reads a whole file. With size NULL it must have capacity bytes exactly:
-   ECORRUPT if it has not. Otherwise *size is set to its length, and
-   ECAPACITY says that this is more than capacity; capacity 0 asks for the
-   length. On ECORRUPT or ECAPACITY the buffer holds what fits. EINVAL: path is
-   empty. ENOFILE: there is no such file. EIO: errno says why; EISDIR (Windows:
-   EACCES) if path is a folder; ESPIPE, EINVAL or EFBIG if it is longer than
-   capacity, and its length unknown (a pipe, a device, a file of /proc) or more
-   than a size_t holds. *size is then unchanged, and bytes may hold a part. */
+/* Reads a whole file. If size is NULL, the file must have exactly capacity
+   bytes. Otherwise *size is set to its length. With capacity 0 a call gives the
+   length alone.
+   ECORRUPT: size is NULL, and the file has another length. ECAPACITY: its
+   length is more than capacity. The buffer then holds what fits. EINVAL: path
+   is empty. ENOFILE: there is no such file. EIO: errno says why. It is EISDIR
+   (on Windows EACCES) if path is a folder, and ESPIPE, EINVAL or EFBIG if the
+   file is longer than capacity and its length is unknown (a pipe, a device, a
+   file of /proc) or more than a size_t holds. *size is then unchanged, and
+   bytes may hold a part of the file. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
                                                    void *bytes,
                                                    size_t capacity,
@@ -1301,8 +1328,9 @@ typedef struct statesampler_dataset {
     uint64_t value;   /* the hash of its name */
 } statesampler_dataset;
 
-/* What mixture_load found of a dataset. CHANGED: the name is known, but not its
-   length, seed, stream, order, chunk_size, window, partition or tail. */
+/* What mixture_load found out about a dataset. CHANGED: the state has the name,
+   but with another length, seed, stream, order, chunk_size, window, partition
+   or tail. */
 #define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
 #define STATESAMPLER_CHANGE_NEW 1     /* not in the state; begins its epoch */
 #define STATESAMPLER_CHANGE_REMOVED 2 /* only in the state, or not started */
@@ -1314,9 +1342,10 @@ typedef struct statesampler_change {
     uint32_t status;
 } statesampler_change;
 
-/* A mix of datasets with names. All zero is an empty one. The arrays are
-   stb_ds's: arrlen(changes) is their length. You may read them. Once started,
-   take turns on &mixture.mix. stb_ds handles memory that runs out. */
+/* A mix of datasets with names. A mixture that is all zero is empty. Its arrays
+   are those of stb_ds, so arrlen(changes) is a length. You may read them. Once
+   it is started, take turns on &mixture.mix. stb_ds decides what happens when
+   memory runs out. */
 typedef struct statesampler_mixture {
     statesampler_source *sources;   /* an array */
     statesampler_dataset *datasets; /* a map, in the same order */
@@ -1333,20 +1362,21 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_mixture *mixture, const char *name, uint32_t weight,
     const statesampler_desc *desc);
 
-/* Removes a dataset; the last one takes its number, and `changes` is emptied.
-   If it was in the started mix, that mix has ended: start before you use mix.
-   ERANGE: no dataset has this name. */
+/* Removes a dataset. The last one takes its number, and `changes` is emptied.
+   If the dataset was in the started mix, that mix has ended: call mixture_start
+   before you use mix again. ERANGE: no dataset has this name. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_mixture *mixture, const char *name);
 
-/* Sets *source to the number of a dataset. ERANGE: none has this name. */
+/* Sets *source to the number of a dataset. ERANGE: no dataset has this name. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     statesampler_mixture *mixture, const char *name, uint32_t *source);
 
 /* Makes the mix of all datasets, as statesampler_mix_init does, with the
-   weights given to mixture_add: its epoch and turn are 0, and each dataset goes
-   on where it is. To keep epoch and turn, save before and load after. If it
-   fails, the last started mix goes on, unless mixture_remove ended it. */
+   weights given to mixture_add. Its epoch and turn are 0, and each dataset goes
+   on where it is. To keep epoch and turn, save before this call and load after
+   it. If the call fails, the last started mix goes on, unless mixture_remove
+   ended it. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_start(
     statesampler_mixture *mixture, uint32_t stop);
 
@@ -1355,7 +1385,8 @@ STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
     const statesampler_mixture *mixture);
 
 /* Writes the state, mixture_state_bytes bytes, the same on every rank. EINVAL:
-   it is not started. ECAPACITY: the buffer is smaller. Nothing is written. */
+   the mixture is not started. ECAPACITY: the buffer is smaller. Nothing is then
+   written. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     const statesampler_mixture *mixture, void *out, size_t size);
 
@@ -1363,13 +1394,15 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
    rule, in any shape. Datasets are matched by name. If all are the same, in the
    same order, this is mix_load. If some were added, removed, moved or CHANGED,
    turns go on counting, and the sequence begins again with this mixture's
-   weights. A CHANGED dataset gives EMISMATCH if restart is 0; if it is 1, the
-   dataset goes to the start of the epoch that it was in. With ALL and RESTART
-   the epoch of the mix then lasts until it has finished that one, also if it
-   had finished one before.
-   mixture.changes then lists every dataset here and, after these, every one
-   that is REMOVED; also after EMISMATCH. After other errors it is empty.
-   ECORRUPT, EVERSION, EMISMATCH, EINVAL as mix_load: no dataset has moved. */
+   weights. If restart is 0, a CHANGED dataset is an error, EMISMATCH. If it is
+   1, the dataset goes to the start of the epoch that it was in. With ALL and
+   RESTART the epoch of the mix then lasts until the dataset has finished that
+   one, even if it had finished one before.
+   mixture.changes then lists every dataset of the mixture and, after these,
+   every one that is REMOVED. After EMISMATCH it does so, too; after other
+   errors it is empty.
+   ECORRUPT, EVERSION, EMISMATCH, EINVAL: as in mix_load. No dataset has then
+   moved. */
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size, int restart);
 
