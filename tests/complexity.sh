@@ -107,25 +107,30 @@ chain() {
 
 # The manual is the opening comment, bulk the sections that say so. Public names
 # are all words of the code that begin with statesampler, but for include
-# guards and the macros by which functions are declared: functions, types,
-# constants, and macros that are set by or for the user.
+# guards, the macros by which functions are declared, and the rules of errors,
+# which have a row of their own: functions, types, constants, and macros that
+# are set by or for the user.
 lines_and_names() {
     awk '{ lines++ }
         length > 80 { long++ }
         /\*\// && !manual { manual = NR }
         /^\/\* --- / { bulk = /bulk/ }
         bulk { in_bulk++ }
+        /^    X\(E[A-Z]*_/ { rules++ }
         END {
             print "= lines of the header =", lines
             print "= lines over 80 columns =", long + 0
             print "= lines of the manual =", manual
             print "= lines of bulk =", in_bulk + 0
+            print "= error rules =", rules + 0
         }' $header
     code | tr -cs 'A-Za-z0-9_' '\n' | grep -iE '^statesampler(_.|$)' |
         grep -vE '_(INCLUDED|H|DEF|DEF_HOSTED)$' | sort -u | awk '
+        /^STATESAMPLER_E[A-Z]*_/ { next }
+        { names++ }
         /^STATESAMPLER_E[A-Z]*$/ { kinds++ }
         END {
-            print "= public names =", NR
+            print "= public names =", names + 0
             print "= error kinds =", kinds + 0
         }'
 }
