@@ -1482,16 +1482,12 @@ STATESAMPLER_WRAP_BEGIN
 #define SSMP_NOINLINE SSMP_FN
 #endif
 
-/* For functions with many callers: one copy where size counts. Up to FEW
-   vectors have a second copy of bulk, which keeps them in registers. */
+/* For functions with many callers: one copy where size counts. */
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
+#define SSMP_FOR_SIZE
 #define SSMP_OUTLINE_FOR_SIZE SSMP_NOINLINE
-#define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
-#define SSMP_FEW 0
 #else
 #define SSMP_OUTLINE_FOR_SIZE SSMP_FN
-#define SSMP_INLINE_FOR_SPEED SSMP_ALWAYS_INLINE
-#define SSMP_FEW 2
 #endif
 
 /* C++98 has no 64-bit literals, and may lack UINT64_C and UINT64_MAX. */
@@ -1725,8 +1721,10 @@ SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
     uint32_t iterations = ssmp_perm_outside(perm);
     do {
 #ifdef SSMP_REGISTERS64 /* gcc -O3 would mix both */
-        perm->wide ? ssmp_perm_network(&l, &r, perm, 1, 1)
-                   : ssmp_perm_network(&l, &r, perm, 1, 0);
+        if (perm->wide)
+            ssmp_perm_network(&l, &r, perm, 1, 1);
+        else
+            ssmp_perm_network(&l, &r, perm, 1, 0);
 #else
         ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
 #endif
@@ -1789,7 +1787,10 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    The same network on many pairs at once, in the vector extensions of gcc and
    clang: a vector holds 16-bit halves for n <= 2^30 and 32-bit halves above.
    A group of vectors goes through each round together, as one alone would wait
-   for its own multiplications. An instruction set has vectors of BYTES, and
+   for its own multiplications. Group by group a call loads the pairs of its
+   positions, or steps to them, takes these through all rounds, stores the
+   indices and walks on from those that are n or more.
+   An instruction set has vectors of BYTES, and
    HIGH16           the high halves of the products of 16-bit lanes
    HIGH32           the same of 32-bit lanes, if that is faster than EVEN32
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
@@ -1829,7 +1830,20 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #ifdef SSMP_BYTES
 #define SSMP_VECTORS (512 / SSMP_BYTES) /* of a group: 1 KiB of stack */
 #define SSMP_LANES16 (SSMP_BYTES / 2)
+#define SSMP_MAX_CELLS 24 /* more take longer than they save */
+#define SSMP_CELLS 32     /* the same in whole vectors */
+
+/* `wide` is 1 for 32-bit halves and 0 for 16-bit ones: a constant in every
+   loop, as functions are inlined. Where size counts, one copy serves both, and
+   the few positions that fit two vectors have no copy of their own. */
 #define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
+#ifdef SSMP_FOR_SIZE
+#define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
+#define SSMP_FEW 0
+#else
+#define SSMP_INLINE_FOR_SPEED SSMP_ALWAYS_INLINE
+#define SSMP_FEW (2 * SSMP_LANES16)
+#endif
 
 typedef uint16_t ssmp_v16 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint32_t ssmp_v32 __attribute__((vector_size(SSMP_BYTES)));
@@ -1948,22 +1962,30 @@ SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
         ssmp_bulk_rounds(perm, p, 4, 0);
 }
 
-/* A fill of first, first + stride, ...; the images of the first known cells
-   outside; and vectors of indices of which not all are in the array. */
+/* What one call works with. */
 typedef struct ssmp_bulk {
     const statesampler_perm *perm;
-    uint64_t first, stride, outside[32], rest[2 * SSMP_LANES16];
-    ssmp_pairs pairs[SSMP_VECTORS];
-    uint32_t known, step_l, step_r;
+    uint64_t images[SSMP_CELLS];    /* of the first `known` cells outside */
+    uint64_t part[SSMP_LANES16];    /* a vector of which not all is wanted */
+    ssmp_pairs pairs[SSMP_VECTORS]; /* a group */
+    uint32_t known;
 } ssmp_bulk;
 
-/* Sets a vector to the pairs of positions, of which so many are left. Of each
-   64-bit lane of l and r, the low bits belong to one of the first BYTES / 8
-   positions, the next bits to one of the next BYTES / 8, and so on: loads and
-   stores need only shifts. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, ssmp_pairs *p,
-                                       const uint64_t *positions, size_t left,
-                                       const int wide)
+/* Where a fill is: the pairs of its next vector of positions. From each of them
+   to that of the vector after it, l grows by down - 1 and r by on + right; r
+   carries over to l at right. */
+typedef struct ssmp_steps {
+    ssmp_pairs next;
+    ssmp_v32 down, on, right;
+} ssmp_steps;
+
+/* Sets a vector to the pairs of the positions in an array that has so many
+   left. Of each 64-bit lane of l and r, the low bits belong to one of the first
+   BYTES / 8 positions, the next bits to one of the next BYTES / 8, and so on:
+   loads and stores need only shifts. */
+SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
+                                          const uint64_t *positions,
+                                          size_t left, const int wide)
 {
     const ssmp_v32 reciprocal = ssmp_splat(b->perm->reciprocal, 1);
     const ssmp_v32 right = ssmp_splat(b->perm->right, 1);
@@ -1972,8 +1994,8 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, ssmp_pairs *p,
     uint32_t i, bit;
     if (left < lanes) {
         for (i = 0; i < lanes; i++)
-            b->rest[i] = positions[i < left ? i : 0];
-        positions = b->rest;
+            b->part[i] = positions[i < left ? i : 0];
+        positions = b->part;
     }
     for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
         const ssmp_v64 x = *(const ssmp_array64 *)positions;
@@ -1995,38 +2017,75 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_load(ssmp_bulk *b, ssmp_pairs *p,
     p->r = (ssmp_v32)sum_r;
 }
 
-/* Sets a vector to the first pairs of a fill, and the step from each of them to
-   that of the next vector: (step_l - 1, step_r + right), as r carries over. */
-SSMP_ALWAYS_INLINE void ssmp_bulk_begin(ssmp_bulk *b, ssmp_pairs *p,
-                                        const int wide)
+/* Goes to the first vector of the positions first, first + stride, ... */
+SSMP_ALWAYS_INLINE void ssmp_steps_begin(ssmp_steps *steps, ssmp_bulk *b,
+                                         uint64_t first, uint64_t stride,
+                                         const int wide)
 {
-    const uint64_t step = (SSMP_LANES16 >> wide) * b->stride;
+    const uint32_t right = b->perm->right;
+    const uint64_t step = (SSMP_LANES16 >> wide) * stride;
+    const uint32_t down = ssmp_perm_quotient(b->perm, step) + 1;
     ssmp_v64 zero = {0}, x = zero, positions[4];
     uint32_t j;
-    b->step_l = ssmp_perm_quotient(b->perm, step) + 1;
-    b->step_r = (uint32_t)step - b->step_l * b->perm->right;
+    steps->down = ssmp_splat(down, wide);
+    steps->on = ssmp_splat((uint32_t)step - down * right, wide);
+    steps->right = ssmp_splat(right, wide);
 #pragma GCC unroll 8
     for (j = 0; j < SSMP_BYTES / 8; j++)
         x[j] = j;
-    x = b->first + (wide ? x * b->stride : SSMP_EVEN32(x, zero + b->stride));
-    for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * b->stride)
+    x = first + (wide ? x * stride : SSMP_EVEN32(x, zero + stride));
+    for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * stride)
         positions[j] = x;
-    ssmp_bulk_load(b, p, (const uint64_t *)positions, SSMP_LANES16, wide);
+    ssmp_bulk_load(&steps->next, b, (const uint64_t *)positions, SSMP_LANES16,
+                   wide);
+}
+
+/* Goes to the next vector of positions. */
+SSMP_ALWAYS_INLINE void ssmp_steps_next(ssmp_steps *steps, const int wide)
+{
+    ssmp_pairs *next = &steps->next;
+    if (wide) {
+        next->r += steps->on;
+        next->l += steps->down - (next->r >> 31);
+        next->r = SSMP_REDUCE(32, next->r, steps->right);
+    } else {
+        const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)steps->on;
+        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)steps->down -
+                             (r >> 15));
+        next->r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)steps->right);
+    }
+}
+
+/* What turns pairs into indices. It is a copy, as the compiler must assume that
+   a store into the caller's array changes the permutation. */
+typedef struct ssmp_joiner {
+    uint32_t right;
+    uint64_t room; /* index + room is negative, in its lane, from index n on */
+} ssmp_joiner;
+
+SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
+                                              const int wide)
+{
+    ssmp_joiner joiner;
+    joiner.right = perm->right;
+    joiner.room = ((uint64_t)1 << (31 + 32 * wide)) - perm->n;
+    return joiner;
 }
 
 /* Writes the indices of a vector of pairs. A lane of the result is negative, as
-   a number of 32 or 64 bits, where an index + room is. */
-SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(const ssmp_pairs *p, uint32_t right,
-                                           uint64_t room, ssmp_array64 *to,
-                                           const int wide)
+   a number of 32 or 64 bits, where an index is n or more. */
+SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(uint64_t *out, const ssmp_pairs *p,
+                                           ssmp_joiner joiner, const int wide)
 {
+    const uint32_t right = joiner.right, room32 = (uint32_t)joiner.room;
     const ssmp_v32 l = p->l, r = p->r;
+    ssmp_array64 *to = (ssmp_array64 *)out;
     ssmp_v64 x, y;
     if (wide) {
         const ssmp_v32 by = ssmp_splat(right, wide);
         to[0] = x = SSMP_EVEN32(l, by) + ((ssmp_v64)r & SSMP_MAX32);
         to[1] = y = SSMP_EVEN32((ssmp_v64)l >> 32, by) + ((ssmp_v64)r >> 32);
-        return (x + room) | (y + room);
+        return (x + joiner.room) | (y + joiner.room);
     }
     x = (ssmp_v64)((r & 0xffffu) - SSMP_TIMES(l, 0, 0 - right));
     y = (ssmp_v64)((r >> 16) - SSMP_TIMES(l, 16, 0 - right));
@@ -2034,8 +2093,54 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(const ssmp_pairs *p, uint32_t right,
     to[1] = y & SSMP_MAX32;
     to[2] = x >> 32;
     to[3] = y >> 32;
-    return (ssmp_v64)(((ssmp_v32)x + (uint32_t)room) |
-                      ((ssmp_v32)y + (uint32_t)room));
+    return (ssmp_v64)(((ssmp_v32)x + room32) | ((ssmp_v32)y + room32));
+}
+
+/* Whether a lane of 32 or 64 bits is negative. */
+SSMP_ALWAYS_INLINE int ssmp_any_negative(ssmp_v64 x, const int wide)
+{
+    uint64_t any = 0;
+    uint32_t i;
+    for (i = 0; i < SSMP_BYTES / 8; i++)
+        any |= x[i];
+    if (!wide) /* the lower half of a lane, too */
+        any |= (any & SSMP_MAX32) << 32;
+    return (int)(any >> 63);
+}
+
+/* The same, but if the vector has more than count indices, for the first count
+   of them. */
+SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
+                                                ssmp_bulk *b,
+                                                const ssmp_pairs *p,
+                                                ssmp_joiner joiner,
+                                                const int wide)
+{
+    ssmp_v64 over;
+    uint32_t i;
+    if (count >= (uint32_t)SSMP_LANES16 >> wide)
+        return ssmp_bulk_join(out, p, joiner, wide);
+    over = ssmp_bulk_join(b->part, p, joiner, wide);
+    for (i = 0; i < count; i++)
+        out[i] = b->part[i];
+    return over;
+}
+
+/* Writes count indices of vectors of pairs, and returns whether one is n or
+   more. Forwards, as backwards takes twice the time where the array is not in a
+   cache. */
+SSMP_ALWAYS_INLINE int ssmp_bulk_store(uint64_t *out, size_t count,
+                                       ssmp_bulk *b, const ssmp_pairs *p,
+                                       const int wide)
+{
+    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
+    const ssmp_joiner joiner = ssmp_joiner_of(b->perm, wide);
+    ssmp_v64 over = {0};
+    for (; count >= lanes; count -= lanes, out += lanes, p++)
+        over |= ssmp_bulk_join(out, p, joiner, wide);
+    if (count != 0)
+        over |= ssmp_bulk_join_part(out, count, b, p, joiner, wide);
+    return ssmp_any_negative(over, wide);
 }
 
 /* Goes on with the walks of count indices that are n or more. */
@@ -2046,87 +2151,101 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
     uint32_t k;
     for (; count != 0; count--, out++) {
         for (k = 0; *out - n < b->known && k < b->known; k++)
-            *out = b->outside[*out - n];
+            *out = b->images[*out - n];
         if (*out >= n)
             *out = ssmp_perm_walk(b->perm, *out);
     }
 }
 
-/* Writes count indices, and returns whether one is n or more. Forwards, as
-   backwards takes twice the time where the array is not in a cache. */
-SSMP_ALWAYS_INLINE int ssmp_bulk_store(ssmp_bulk *b, const ssmp_pairs *p,
-                                       uint64_t *out, size_t count,
-                                       const int wide, const int few)
+/* Puts the cells outside, which are numbered from n on, into the first vectors
+   of a group, if it takes less time to compute their images than to walk
+   through them again and again. Returns how many vectors these are. Above 2^30
+   hardly a walk meets them. */
+SSMP_ALWAYS_INLINE uint32_t ssmp_bulk_load_cells(ssmp_bulk *b, size_t count)
 {
-    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    const uint32_t right = b->perm->right, whole = (uint32_t)count / lanes;
-    const uint64_t room = ((uint64_t)1 << (31 + 32 * wide)) - b->perm->n;
-    ssmp_v64 over = {0};
-    uint64_t any = 0, *to = out;
-    uint32_t i, vectors = few ? 2 : ((uint32_t)count + lanes - 1) / lanes;
-    for (i = 0; i < vectors; i++, to += lanes) {
-        if (i == whole)
-            to = b->rest;
-        over |= ssmp_bulk_join(p + i, right, room, (ssmp_array64 *)to, wide);
-    }
-    for (i = whole * lanes; i < count; i++)
-        out[i] = b->rest[i & (lanes - 1)];
-    for (i = 0; i < SSMP_BYTES / 8; i++)
-        any |= over[i];
-    if (!wide) /* the lower index of a lane, too */
-        any |= (any & SSMP_MAX32) << 32;
-    return (int)(any >> 63);
+    const uint32_t cells = ssmp_perm_outside(b->perm);
+    uint32_t vectors = 0, j;
+    if (cells == 0 || cells > SSMP_MAX_CELLS || cells > count / 4)
+        return 0;
+    b->known = cells;
+    for (j = 0; j < SSMP_CELLS; j++)
+        b->images[j] = b->perm->n + j;
+    for (j = 0; j < cells; j += SSMP_LANES16)
+        ssmp_bulk_load(&b->pairs[vectors++], b, b->images + j, SSMP_LANES16, 0);
+    return vectors;
 }
 
-/* The indices of a fill's positions or, if map is 1, of those in out. If few,
-   two vectors hold them: these stay in registers, and know no cells. */
-SSMP_INLINE_FOR_SPEED void ssmp_bulk_any(ssmp_bulk *b, uint64_t *out,
-                                         size_t count, const int map,
-                                         const int wide, const int few)
+/* Takes a group through all rounds. Its first vectors are cells, of which this
+   stores the images; the others become count indices. */
+SSMP_INLINE_FOR_SPEED void ssmp_bulk_group(ssmp_bulk *b, uint32_t cells,
+                                           uint64_t *out, size_t count,
+                                           const int wide)
 {
-    const statesampler_perm *perm = b->perm;
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    uint32_t cells = ssmp_perm_outside(perm), first = 0, vectors, j;
-    ssmp_pairs two[2], next, *p = few ? two : b->pairs;
+    const uint32_t vectors = ((uint32_t)count + lanes - 1) / lanes;
+    ssmp_bulk_network(b->perm, b->pairs, cells + vectors);
+    (void)ssmp_bulk_store(b->images, cells * lanes, b, b->pairs, wide);
+    if (ssmp_bulk_store(out, count, b, b->pairs + cells, wide))
+        ssmp_bulk_walk(b, out, count);
+}
+
+/* The indices of positions first, first + stride, ... */
+SSMP_INLINE_FOR_SPEED void ssmp_bulk_fill(ssmp_bulk *b, uint64_t first,
+                                          uint64_t stride, uint64_t *out,
+                                          size_t count, const int wide)
+{
+    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
+    uint32_t cells = wide ? 0 : ssmp_bulk_load_cells(b, count), j;
+    ssmp_steps steps;
     size_t some;
-    if (few | map | wide | (cells > 24) | (cells > count / 4))
-        cells = 0;
-    b->known = cells;
-    for (j = 0; j < 32u * (cells != 0); j++)
-        b->outside[j] = perm->n + j;
-    for (j = 0; j < cells; j += lanes)
-        ssmp_bulk_load(b, &p[first++], b->outside + j, lanes, wide);
-    ssmp_bulk_begin(b, &next, wide);
-    for (; count != 0; out += some, count -= some, first = 0) {
-        const ssmp_v32 down = ssmp_splat(b->step_l, wide);
-        const ssmp_v32 on = ssmp_splat(b->step_r, wide);
-        const ssmp_v32 right = ssmp_splat(perm->right, wide);
-        some = few ? count
-                   : (size_t)ssmp_min(count, (SSMP_VECTORS - first) * lanes);
-        vectors = first + (few ? 2 : ((uint32_t)some + lanes - 1) / lanes);
-        for (j = first; j < vectors; j++) {
-            p[j] = next;
-            if (map) {
-                ssmp_bulk_load(b, &p[j], out + j * lanes, some - j * lanes,
-                               wide);
-            } else if (wide) {
-                next.r += on;
-                next.l += down - (next.r >> 31);
-                next.r = SSMP_REDUCE(32, next.r, right);
-            } else {
-                const ssmp_v16 r = (ssmp_v16)next.r + (ssmp_v16)on;
-                next.l = (ssmp_v32)((ssmp_v16)next.l + (ssmp_v16)down -
-                                    (r >> 15));
-                next.r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)right);
-            }
+    ssmp_steps_begin(&steps, b, first, stride, wide);
+    for (; count != 0; out += some, count -= some, cells = 0) {
+        some = (size_t)ssmp_min(count, (SSMP_VECTORS - cells) * lanes);
+        for (j = 0; j * lanes < some; j++) {
+            b->pairs[cells + j] = steps.next;
+            ssmp_steps_next(&steps, wide);
         }
-        if (few)
-            ssmp_bulk_rounds(perm, p, 2, wide);
-        else
-            ssmp_bulk_network(perm, p, vectors);
-        (void)ssmp_bulk_store(b, p, b->outside, first * lanes, 0, 0);
-        if (ssmp_bulk_store(b, p + first, out, some, wide, few))
-            ssmp_bulk_walk(b, out, some);
+        ssmp_bulk_group(b, cells, out, some, wide);
+    }
+}
+
+/* The same for at most FEW positions, whose two vectors stay in registers. They
+   know no images of cells; these are worth more where n has 24 rounds, and a
+   large part of the cells is outside. */
+SSMP_ALWAYS_INLINE void ssmp_bulk_fill_few(ssmp_bulk *b, uint64_t first,
+                                           uint64_t stride, uint64_t *out,
+                                           size_t count)
+{
+    const ssmp_joiner joiner = ssmp_joiner_of(b->perm, 0);
+    ssmp_steps steps;
+    ssmp_pairs two[2];
+    ssmp_v64 over;
+    ssmp_steps_begin(&steps, b, first, stride, 0);
+    two[0] = steps.next;
+    ssmp_steps_next(&steps, 0);
+    two[1] = steps.next;
+    ssmp_bulk_rounds(b->perm, two, 2, 0);
+    over = ssmp_bulk_join_part(out, count, b, two, joiner, 0);
+    if (count > SSMP_LANES16)
+        over |= ssmp_bulk_join_part(out + SSMP_LANES16, count - SSMP_LANES16, b,
+                                    two + 1, joiner, 0);
+    if (ssmp_any_negative(over, 0))
+        ssmp_bulk_walk(b, out, count);
+}
+
+/* The indices of the positions in values. */
+SSMP_INLINE_FOR_SPEED void ssmp_bulk_map(ssmp_bulk *b, uint64_t *values,
+                                         size_t count, const int wide)
+{
+    const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
+    uint32_t j;
+    size_t some;
+    for (; count != 0; values += some, count -= some) {
+        some = (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        for (j = 0; j * lanes < some; j++)
+            ssmp_bulk_load(&b->pairs[j], b, values + j * lanes,
+                           some - j * lanes, wide);
+        ssmp_bulk_group(b, 0, values, some, wide);
     }
 }
 
@@ -2144,12 +2263,13 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     if (count > 1) { /* a lone one is faster by itself */
         ssmp_bulk b;
         b.perm = perm;
-        b.first = first;
-        b.stride = stride;
-        perm->wide ? ssmp_bulk_any(&b, out, count, 0, 1, 0)
-        : count > SSMP_FEW * SSMP_LANES16 * (size_t)(perm->rounds != 24)
-            ? ssmp_bulk_any(&b, out, count, 0, 0, 0)
-            : ssmp_bulk_any(&b, out, count, 0, 0, SSMP_FEW);
+        b.known = 0;
+        if (perm->wide)
+            ssmp_bulk_fill(&b, first, stride, out, count, 1);
+        else if (count <= SSMP_FEW && perm->rounds < 24)
+            ssmp_bulk_fill_few(&b, first, stride, out, count);
+        else
+            ssmp_bulk_fill(&b, first, stride, out, count, 0);
         return;
     }
 #elif defined(SSMP_PAIRS)
@@ -2159,8 +2279,10 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
             l[i] = ssmp_perm_quotient(perm, first);
             r[i] = (uint32_t)(first - (uint64_t)l[i] * perm->right);
         }
-        perm->wide ? ssmp_perm_network(l, r, perm, SSMP_PAIRS, 1)
-                   : ssmp_perm_network(l, r, perm, SSMP_PAIRS, 0);
+        if (perm->wide)
+            ssmp_perm_network(l, r, perm, SSMP_PAIRS, 1);
+        else
+            ssmp_perm_network(l, r, perm, SSMP_PAIRS, 0);
         for (i = 0; i < SSMP_PAIRS; i++) {
             uint64_t index = (uint64_t)l[i] * perm->right + r[i];
             *out++ = index < perm->n ? index : ssmp_perm_walk(perm, index);
@@ -2178,9 +2300,11 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 #ifdef SSMP_BYTES
     ssmp_bulk b;
     b.perm = perm;
-    b.first = b.stride = 0;
-    perm->wide ? ssmp_bulk_any(&b, values, count, 1, 1, 0)
-               : ssmp_bulk_any(&b, values, count, 1, 0, 0);
+    b.known = 0;
+    if (perm->wide)
+        ssmp_bulk_map(&b, values, count, 1);
+    else
+        ssmp_bulk_map(&b, values, count, 0);
 #else
     for (; count != 0; count--, values++)
         *values = ssmp_perm_walk(perm, *values);
