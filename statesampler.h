@@ -3773,37 +3773,44 @@ SSMP_FN uint32_t ssmp_weight(uint32_t given)
     return given ? given : 1;
 }
 
-/* Adds a source's weight to the sum, and raises *periods until they hold
-   its steps of a whole epoch in this shape and one turn more. A source without
-   steps counts in the sum, as it may have some in another shape. */
-SSMP_NOINLINE void ssmp_weights_add(uint64_t *sum, uint64_t *periods,
-                                    uint32_t weight, const ssmp_run *run,
+/* What decides whether sources may take turns with some weights. */
+typedef struct ssmp_weights {
+    uint64_t sum;     /* of those that are not OFF */
+    uint64_t periods; /* that hold the steps of any source's whole epoch and one
+                         turn more; 0: none has steps */
+} ssmp_weights;
+
+/* Adds a source in some shape. Without steps it counts in the sum, as it may
+   have some in another shape. */
+SSMP_NOINLINE void ssmp_weights_add(ssmp_weights *weights, uint32_t weight,
+                                    const ssmp_run *run,
                                     const ssmp_shape *shape)
 {
     uint64_t steps;
     weight = ssmp_weight(weight);
     if (weight == STATESAMPLER_OFF)
         return;
-    *sum += weight;
+    weights->sum += weight;
     steps = ssmp_shape_steps(run, shape);
-    if (steps != 0 && steps / weight >= *periods)
-        *periods = steps / weight + 1;
+    if (steps != 0 && steps / weight >= weights->periods)
+        weights->periods = steps / weight + 1;
 }
 
-/* OK if sources may take turns with weights of this sum. With ALL and RESTART
-   the ticks until all have finished must be at most 2^62. */
-SSMP_FN int ssmp_weights_check(uint64_t sum, uint64_t periods, uint32_t stop)
+/* OK if all sources that were added may take turns. With ALL and RESTART the
+   ticks until the last one has finished must be at most 2^62. */
+SSMP_FN int ssmp_weights_check(const ssmp_weights *weights, uint32_t stop)
 {
-    if (sum >> 31)
+    if (weights->sum >> 31)
         return STATESAMPLER_EINVAL_WEIGHTS;
-    if (sum == 0)
+    if (weights->sum == 0)
         return STATESAMPLER_EINVAL_ALL_OFF;
+    if (stop == STATESAMPLER_STOP_FIRST)
+        return STATESAMPLER_OK;
     if (stop == STATESAMPLER_STOP_NEVER)
-        return periods ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
-    return stop != STATESAMPLER_STOP_FIRST &&
-                   periods > STATESAMPLER_MAX_SAMPLES / sum
-               ? STATESAMPLER_EINVAL_SEQUENCE
-               : STATESAMPLER_OK;
+        return weights->periods ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
+    if (weights->periods > STATESAMPLER_MAX_SAMPLES / weights->sum)
+        return STATESAMPLER_EINVAL_SEQUENCE;
+    return STATESAMPLER_OK;
 }
 
 /* OK if a run may be in a mix with the first one. */
@@ -3823,7 +3830,8 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
                                            uint32_t num_sources, uint32_t stop)
 {
-    uint64_t samples = 0, sum = 0, periods = 0;
+    ssmp_weights totals = {0, 0};
+    uint64_t samples = 0;
     uint32_t i;
     int code;
     STATESAMPLER_ASSERT(mix && (sources || num_sources == 0));
@@ -3840,9 +3848,9 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
         samples += run->num_samples;
         if (samples >= STATESAMPLER_MAX_SAMPLES)
             return STATESAMPLER_EINVAL_SOURCE_SAMPLES;
-        ssmp_weights_add(&sum, &periods, sources[i].weight, run, &run->shape);
+        ssmp_weights_add(&totals, sources[i].weight, run, &run->shape);
     }
-    code = ssmp_weights_check(sum, periods, stop);
+    code = ssmp_weights_check(&totals, stop);
     if (code != STATESAMPLER_OK)
         return code;
     mix->sources = sources;
@@ -4041,18 +4049,18 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights)
 {
-    uint64_t sum = 0, periods = 0;
+    ssmp_weights totals = {0, 0};
     uint32_t i;
     int code, same = 1;
     STATESAMPLER_ASSERT(mix && mix->sources && weights);
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
-        ssmp_weights_add(&sum, &periods, weights[i], run, &run->shape);
+        ssmp_weights_add(&totals, weights[i], run, &run->shape);
         same &= ssmp_weight(weights[i]) == mix->sources[i].in_mix.weight;
     }
     if (same)
         return STATESAMPLER_OK;
-    code = ssmp_weights_check(sum, periods, mix->stop);
+    code = ssmp_weights_check(&totals, mix->stop);
     if (code != STATESAMPLER_OK)
         return code;
     for (i = 0; i < mix->num_sources; i++)
@@ -4066,7 +4074,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
                                               uint32_t rank,
                                               uint32_t world_size)
 {
-    uint64_t sum = 0, periods = 0;
+    ssmp_weights totals = {0, 0};
     ssmp_shape shape;
     uint32_t i;
     int code, changed = 0;
@@ -4078,11 +4086,10 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
         code = ssmp_shape_check(&shape);
         if (code != STATESAMPLER_OK)
             return code;
-        ssmp_weights_add(&sum, &periods, mix->sources[i].in_mix.weight, run,
-                         &shape);
+        ssmp_weights_add(&totals, mix->sources[i].in_mix.weight, run, &shape);
         changed |= run->shape.world_size != shape.world_size;
     }
-    code = ssmp_weights_check(sum, periods, mix->stop);
+    code = ssmp_weights_check(&totals, mix->stop);
     if (code != STATESAMPLER_OK)
         return code;
     for (i = 0; i < mix->num_sources; i++) {
@@ -4291,7 +4298,7 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
                                  const statesampler_mix *head,
                                  const unsigned char *bytes)
 {
-    uint64_t sum = 0, periods = 0;
+    ssmp_weights totals = {0, 0};
     uint32_t i;
     if (head->stop != mix->stop)
         return STATESAMPLER_EMISMATCH_STOP;
@@ -4305,11 +4312,11 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
             code = ssmp_run_match(&saved.run, run);
         if (code != STATESAMPLER_OK)
             return code;
-        ssmp_weights_add(&sum, &periods, saved.weight, run, &run->shape);
+        ssmp_weights_add(&totals, saved.weight, run, &run->shape);
     }
-    if (sum == 0 || sum >> 31)
+    if (totals.sum == 0 || totals.sum >> 31)
         return STATESAMPLER_ECORRUPT_WEIGHTS;
-    return ssmp_weights_check(sum, periods, mix->stop);
+    return ssmp_weights_check(&totals, mix->stop);
 }
 
 STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
