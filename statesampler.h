@@ -3687,45 +3687,76 @@ SSMP_FN uint32_t ssmp_source_finished(const statesampler_source *source)
     return source->sampler.run.now.epoch != source->in_mix.first_epoch;
 }
 
-/* Notes how many steps of its epoch a source has not served. Returns the tick
-   of its first turn without a step: with RESTART the present one if it has
-   finished an epoch, with NEVER TOO_FAR unless it has CARRY. */
-SSMP_FN uint64_t ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
+/* Notes how many turns a seat has had, and how many steps of the present epoch
+   its source has not served. */
+SSMP_FN void ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
 {
     statesampler_source *source = ssmp_mix_seated(mix, seat);
     const ssmp_run *run = &source->sampler.run;
-    ssmp_in_mix *in_mix = &source->in_mix;
-    in_mix->remaining =
+    source->in_mix.remaining =
         run->segment.base.step +
         ssmp_segment_steps(&run->segment, ssmp_global_batch(&run->shape)) -
         run->now.step;
-    in_mix->turns = ssmp_mix_descend(&seat, mix, mix->tick);
-    if (mix->stop == STATESAMPLER_STOP_RESTART && ssmp_source_finished(source))
-        return mix->tick;
-    return mix->stop == STATESAMPLER_STOP_NEVER && !SSMP_CARRY(&run->segment)
-               ? SSMP_TOO_FAR
-               : ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
+    source->in_mix.turns = ssmp_mix_descend(&seat, mix, mix->tick);
 }
 
-/* Sets this for every source, and where the epoch of the mix ends: where the
-   first source, or the last one, has no more steps. With NEVER it sets how far
-   sources with CARRY reach. Returns 0 if the sequence ends before. */
+/* The tick of a seat's first turn that finds its source's epoch finished. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_mix_finish_of(const statesampler_mix *mix,
+                                                  uint32_t seat)
+{
+    const ssmp_in_mix *in_mix = &ssmp_mix_seated(mix, seat)->in_mix;
+    return ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
+}
+
+/* The first such tick: the end with FIRST. With NEVER it is how far the mix can
+   be sought, to which only sources with CARRY set a limit. */
+SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
+{
+    uint64_t first = mix->seats ? SSMP_TOO_FAR : mix->tick;
+    uint32_t seat;
+    for (seat = 0; seat < mix->seats; seat++)
+        if (mix->stop == STATESAMPLER_STOP_FIRST ||
+            SSMP_CARRY(&ssmp_mix_seated(mix, seat)->sampler.run.segment))
+            first = ssmp_min(first, ssmp_mix_finish_of(mix, seat));
+    return first;
+}
+
+/* The last such tick: the end with ALL and RESTART. With RESTART a source that
+   is in a later epoch already has finished before. */
+SSMP_FN uint64_t ssmp_mix_last_finish(const statesampler_mix *mix)
+{
+    uint64_t last = mix->tick;
+    uint32_t seat;
+    for (seat = 0; seat < mix->seats; seat++) {
+        uint64_t finish;
+        if (mix->stop == STATESAMPLER_STOP_RESTART &&
+            ssmp_source_finished(ssmp_mix_seated(mix, seat)))
+            continue;
+        finish = ssmp_mix_finish_of(mix, seat);
+        if (finish > last)
+            last = finish;
+    }
+    return last;
+}
+
+/* Makes the present turn the base, and sets where the epoch of the mix ends.
+   Returns 0 if the sequence ends before. */
 SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
 {
     const int never = mix->stop == STATESAMPLER_STOP_NEVER;
-    const int earliest = mix->stop == STATESAMPLER_STOP_FIRST || never;
-    uint64_t until = earliest && mix->seats ? SSMP_TOO_FAR : mix->tick;
+    uint64_t finish;
     uint32_t seat;
-    for (seat = 0; seat < mix->seats; seat++) {
-        const uint64_t end = ssmp_mix_note(mix, seat);
-        if (earliest ? end < until : end > until)
-            until = end;
-    }
+    for (seat = 0; seat < mix->seats; seat++)
+        ssmp_mix_note(mix, seat);
+    if (never || mix->stop == STATESAMPLER_STOP_FIRST)
+        finish = ssmp_mix_first_finish(mix);
+    else
+        finish = ssmp_mix_last_finish(mix);
     mix->base_turn = mix->turn;
     mix->base_tick = mix->tick;
-    mix->reach = mix->turn + ssmp_mix_turns(mix, until);
+    mix->reach = mix->turn + ssmp_mix_turns(mix, finish);
     mix->end = never ? STATESAMPLER_NONE : mix->reach;
-    return never || until < SSMP_TOO_FAR;
+    return never || finish < SSMP_TOO_FAR;
 }
 
 /* Makes the present turn the base, also of samplers with CARRY. A source has a
