@@ -3546,32 +3546,84 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
-/* How many turns a seat has had before a tick, from the tree's root down to the
-   seat. If *seat is NOBODY, it is set to the seat that the tick belongs to. */
-SSMP_NOINLINE uint64_t ssmp_mix_descend(uint32_t *seat,
+/* A node on the way from the tree's root down to a leaf, before a tick. */
+typedef struct ssmp_branch {
+    uint64_t periods;     /* that are over */
+    uint64_t turns;       /* that the node has had since */
+    uint64_t left_turns;  /* of these, its left child's */
+    uint32_t weight;      /* the node's */
+    uint32_t left_weight; /* its left child's */
+    uint32_t seat;        /* the first one below the node */
+    uint32_t bit;         /* set in the seats of its right child */
+    int next_left;        /* 1: the node's next turn is its left child's */
+} ssmp_branch;
+
+SSMP_OUTLINE_FOR_SIZE void ssmp_branch_begin(ssmp_branch *branch,
+                                             const statesampler_mix *mix,
+                                             uint64_t tick)
+{
+    branch->periods = tick / mix->period;
+    branch->turns = tick - branch->periods * mix->period;
+    branch->weight = mix->period;
+    branch->seat = 0;
+    branch->bit = 1;
+}
+
+/* Divides a node's turns between its children. Returns 0 if it is a leaf. */
+SSMP_OUTLINE_FOR_SIZE int ssmp_branch_divide(ssmp_branch *branch,
+                                             const statesampler_mix *mix)
+{
+    const uint32_t weight = branch->weight, right = branch->seat + branch->bit;
+    uint32_t left;
+    uint64_t product;
+    if (right >= mix->seats)
+        return 0;
+    left = weight - mix->sources[right].node.weight;
+    product = branch->turns * left + weight / 2; /* < 2^62 + 2^30 */
+    branch->left_weight = left;
+    branch->left_turns = product / weight;
+    /* With the node's next turn, the product grows by left. */
+    product -= branch->left_turns * weight;
+    branch->next_left = product + left >= weight;
+    return 1;
+}
+
+/* Goes down to the left child, or to the right one. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_branch_enter(ssmp_branch *branch, int left)
+{
+    if (left) {
+        branch->turns = branch->left_turns;
+        branch->weight = branch->left_weight;
+    } else {
+        branch->turns -= branch->left_turns;
+        branch->weight -= branch->left_weight;
+        branch->seat += branch->bit;
+    }
+    branch->bit *= 2;
+}
+
+/* How many turns a seat has had before a tick. */
+SSMP_NOINLINE uint64_t ssmp_mix_turns_of(const statesampler_mix *mix,
+                                         uint32_t seat, uint64_t tick)
+{
+    ssmp_branch branch;
+    ssmp_branch_begin(&branch, mix, tick);
+    while (ssmp_branch_divide(&branch, mix))
+        ssmp_branch_enter(&branch, !(seat & branch.bit));
+    return branch.turns + branch.periods * branch.weight;
+}
+
+/* The seat that a tick belongs to; *turns is how many it has had before. */
+SSMP_NOINLINE uint32_t ssmp_mix_seat_of(uint64_t *turns,
                                         const statesampler_mix *mix,
                                         uint64_t tick)
 {
-    const uint32_t wanted = *seat;
-    uint32_t weight = mix->period, bit, node = 0, right;
-    uint64_t periods = tick / weight, turns = tick - periods * weight;
-    for (bit = 1; (right = node + bit) < mix->seats; bit *= 2) {
-        uint32_t left = weight - mix->sources[right].node.weight;
-        uint64_t product = turns * left + weight / 2; /* < 2^62 + 2^30 */
-        uint64_t left_turns = product / weight;
-        if (wanted == SSMP_NOBODY
-                ? product - left_turns * weight + left >= weight
-                : !(wanted & bit)) {
-            turns = left_turns;
-            weight = left;
-        } else {
-            turns -= left_turns;
-            weight -= left;
-            node = right;
-        }
-    }
-    *seat = node;
-    return turns + periods * weight;
+    ssmp_branch branch;
+    ssmp_branch_begin(&branch, mix, tick);
+    while (ssmp_branch_divide(&branch, mix))
+        ssmp_branch_enter(&branch, branch.next_left);
+    *turns = branch.turns + branch.periods * branch.weight;
+    return branch.seat;
 }
 
 /* The tick of a seat's turn of this number, from 0, or TOO_FAR. From the leaf
@@ -3616,11 +3668,10 @@ SSMP_NOINLINE uint64_t ssmp_source_turns(const statesampler_source *source,
                                          uint64_t tick)
 {
     const ssmp_in_mix *in_mix = &source->in_mix;
-    uint32_t seat = in_mix->seat;
-    uint64_t turns = ssmp_mix_descend(&seat, mix, tick) - in_mix->turns;
-    return mix->stop == STATESAMPLER_STOP_ALL
-               ? ssmp_min(turns, in_mix->remaining)
-               : turns;
+    uint64_t turns = ssmp_mix_turns_of(mix, in_mix->seat, tick) - in_mix->turns;
+    if (mix->stop == STATESAMPLER_STOP_ALL)
+        turns = ssmp_min(turns, in_mix->remaining);
+    return turns;
 }
 
 /* How many turns of the mix there are from the base to a tick. */
@@ -3697,7 +3748,7 @@ SSMP_FN void ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
         run->segment.base.step +
         ssmp_segment_steps(&run->segment, ssmp_global_batch(&run->shape)) -
         run->now.step;
-    source->in_mix.turns = ssmp_mix_descend(&seat, mix, mix->tick);
+    source->in_mix.turns = ssmp_mix_turns_of(mix, seat, mix->tick);
 }
 
 /* The tick of a seat's first turn that finds its source's epoch finished. */
@@ -3904,8 +3955,8 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
 SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_source_at(
     uint64_t *turns, const statesampler_mix *mix, uint64_t tick)
 {
-    uint32_t seat = SSMP_NOBODY;
-    const uint64_t had = ssmp_mix_descend(&seat, mix, tick);
+    uint64_t had;
+    const uint32_t seat = ssmp_mix_seat_of(&had, mix, tick);
     statesampler_source *source = ssmp_mix_seated(mix, seat);
     *turns = had - source->in_mix.turns;
     return source;
