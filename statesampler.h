@@ -1071,8 +1071,7 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* The weight of a source that takes no turns until it has another weight. */
 #define STATESAMPLER_OFF 0xffffffffu
 
-/* Node k of a mix's tree. A mix has no memory of its own: sources[k] holds node
-   k, which says nothing about that source. Private. */
+/* A node of a mix's tree. Private. */
 typedef struct ssmp_node {
     uint32_t source; /* the source in seat k */
     uint32_t weight; /* of the right child that begins with seat k */
@@ -1094,7 +1093,9 @@ typedef struct statesampler_source {
     uint32_t weight;      /* for mix_init: 0 means 1; or STATESAMPLER_OFF */
     statesampler sampler; /* initialised by you */
     ssmp_in_mix in_mix;   /* private */
-    ssmp_node node;       /* private */
+    ssmp_node lent;       /* private: a mix has no memory of its own, and keeps
+                             node k of its tree in sources[k], whatever source
+                             that is */
 } statesampler_source;
 
 /* A mix, in your memory. All fields are private. It points to its sources, so
@@ -3546,6 +3547,19 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
+/* Node k of the tree. */
+SSMP_FN ssmp_node *ssmp_mix_node(const statesampler_mix *mix, uint32_t k)
+{
+    return &mix->sources[k].lent;
+}
+
+/* The source in a seat. */
+SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_seated(
+    const statesampler_mix *mix, uint32_t seat)
+{
+    return mix->sources + ssmp_mix_node(mix, seat)->source;
+}
+
 /* A node on the way from the tree's root down to a leaf, before a tick. */
 typedef struct ssmp_branch {
     uint64_t periods;     /* that are over */
@@ -3578,7 +3592,7 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_branch_divide(ssmp_branch *branch,
     uint64_t product;
     if (right >= mix->seats)
         return 0;
-    left = weight - mix->sources[right].node.weight;
+    left = weight - ssmp_mix_node(mix, right)->weight;
     product = branch->turns * left + weight / 2; /* < 2^62 + 2^30 */
     branch->left_weight = left;
     branch->left_turns = product / weight;
@@ -3637,7 +3651,7 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
     uint64_t periods;
     weights[0] = mix->period;
     while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
-        uint32_t child = mix->sources[right].node.weight;
+        uint32_t child = ssmp_mix_node(mix, right)->weight;
         if (seat >> level & 1)
             node = right;
         else
@@ -3653,13 +3667,6 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
     }
     return periods < SSMP_TOO_FAR / mix->period ? periods * mix->period + turns
                                                 : SSMP_TOO_FAR;
-}
-
-/* The source in a seat. */
-SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_seated(
-    const statesampler_mix *mix, uint32_t seat)
-{
-    return mix->sources + mix->sources[seat].node.source;
 }
 
 /* How many turns a source has had since the base, before a tick. */
@@ -3717,19 +3724,20 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
     return ssmp_segment_steps(&whole, ssmp_global_batch(shape));
 }
 
-/* Gives a source the next seat. */
+/* Gives a source the next seat, and adds its weight to all right children that
+   the seat is below. */
 SSMP_FN void ssmp_mix_seat(statesampler_mix *mix, uint32_t source)
 {
-    statesampler_source *sources = mix->sources;
-    const uint32_t seat = mix->seats++, weight = sources[source].in_mix.weight;
+    ssmp_in_mix *in_mix = &mix->sources[source].in_mix;
+    const uint32_t seat = mix->seats++;
     uint32_t bit;
-    sources[source].in_mix.seat = seat;
-    sources[seat].node.source = source;
-    sources[seat].node.weight = 0;
-    mix->period += weight;
+    in_mix->seat = seat;
+    ssmp_mix_node(mix, seat)->source = source;
+    ssmp_mix_node(mix, seat)->weight = 0;
+    mix->period += in_mix->weight;
     for (bit = 1; bit <= seat; bit *= 2)
         if (seat & bit)
-            sources[seat & (2 * bit - 1)].node.weight += weight;
+            ssmp_mix_node(mix, seat & (2 * bit - 1))->weight += in_mix->weight;
 }
 
 /* Whether a source has finished an epoch in the present one of the mix. */
