@@ -4010,8 +4010,9 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
     ssmp_mix_rebase(mix);
 }
 
-/* Moves to the next tick of a source that has not finished. */
-SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
+/* Moves to the first tick of a source that has not finished: one at least has
+   not. */
+SSMP_FN void ssmp_mix_jump(statesampler_mix *mix)
 {
     uint64_t next = STATESAMPLER_NONE;
     uint32_t seat;
@@ -4026,23 +4027,36 @@ SSMP_FN void ssmp_mix_pass_over(statesampler_mix *mix)
     mix->tick = next;
 }
 
+/* How many ticks ALL passes over one by one before it jumps. A tick is a walk
+   down the tree; a jump is a walk up from every seat, but without it a source
+   that has finished could hold up a turn for almost 2^31 ticks. */
+#define SSMP_PASSES 64
+
+/* The source of the present turn, which must exist: with ALL the next one that
+   has not finished. *turns as in ssmp_mix_source_at. */
+SSMP_FN statesampler_source *ssmp_mix_next_source(uint64_t *turns,
+                                                  statesampler_mix *mix)
+{
+    statesampler_source *source = ssmp_mix_source_at(turns, mix, mix->tick);
+    uint32_t passed = 0;
+    if (mix->stop != STATESAMPLER_STOP_ALL)
+        return source;
+    while (*turns >= source->in_mix.remaining) { /* ends with a jump */
+        if (passed++ < SSMP_PASSES)
+            mix->tick++;
+        else
+            ssmp_mix_jump(mix);
+        source = ssmp_mix_source_at(turns, mix, mix->tick);
+    }
+    return source;
+}
+
 /* Serves the present turn, which must exist. Returns its source. */
 SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
                                 statesampler_mix *mix)
 {
     uint64_t turns;
-    uint32_t passed;
-    statesampler_source *source = ssmp_mix_source_at(&turns, mix, mix->tick);
-    /* ALL passes over sources that have finished. One at least has not. */
-    for (passed = 0; mix->stop == STATESAMPLER_STOP_ALL &&
-                     turns >= source->in_mix.remaining;
-         passed++) {
-        if (passed < 64)
-            mix->tick++;
-        else
-            ssmp_mix_pass_over(mix);
-        source = ssmp_mix_source_at(&turns, mix, mix->tick);
-    }
+    statesampler_source *source = ssmp_mix_next_source(&turns, mix);
     if (!statesampler_next(&source->sampler, out, count)) /* an epoch ends */
         (void)statesampler_next(&source->sampler, out, count);
     mix->tick++;
