@@ -2417,28 +2417,78 @@ SSMP_FN const statesampler_perm *ssmp_order_window(
     return &spare->inside;
 }
 
-/* The samples at positions first, first + stride, ...: a window's value q is
-   sample q mod chunk_size of its chunk q div chunk_size. */
+/* The chunks of a block, of which the short one at the end, number `full`, is
+   not permuted. q * inverse >> 32 is q / size or one less, several times
+   faster. inverse 0: windows are too large for that, or code should be small. */
+typedef struct ssmp_chunks {
+    uint64_t size, full, inverse;
+} ssmp_chunks;
+
+/* Divides values of a window, which begins with chunk `before`, into numbers of
+   chunks and offsets inside them. Values of the short chunk get number 0, which
+   can be permuted, and an offset of size or more, which tells them apart. */
+SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
+                                const uint64_t *values,
+                                const ssmp_chunks *chunks, uint64_t before,
+                                size_t count)
+{
+    const uint64_t size = chunks->size, full = chunks->full;
+    const uint64_t inverse = chunks->inverse;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const uint64_t q = values[i];
+        uint64_t number = inverse ? q * inverse >> 32 : q / size;
+        uint64_t offset = q - number * size;
+        number += before;
+        if (offset >= size) {
+            offset -= size;
+            number++;
+        }
+        if (number == full) {
+            offset += size;
+            number = 0;
+        }
+        numbers[i] = number;
+        offsets[i] = offset;
+    }
+}
+
+/* The samples at offsets inside permuted chunks, where sample `start` is the
+   block's first. Offsets in the short chunk count from the chunk before it. */
+SSMP_FN void ssmp_chunks_join(uint64_t *samples, const uint64_t *numbers,
+                              const uint64_t *offsets,
+                              const ssmp_chunks *chunks, uint64_t start,
+                              size_t count)
+{
+    const uint64_t size = chunks->size, last = chunks->full - 1;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const uint64_t number = offsets[i] < size ? numbers[i] : last;
+        samples[i] = offsets[i] + start + number * size;
+    }
+}
+
+/* The samples at positions first, first + stride, ... of a block in windows. */
 SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
                                       const ssmp_order *order, uint64_t first,
                                       uint64_t stride, size_t count)
 {
     const ssmp_run *run = &reader->s->run;
-    const uint64_t size = run->chunk_size, window_size = size * run->window;
-    const uint64_t full = order->perm.n, start = order->start;
-    /* q * inverse >> 32 is q / size or one less, several times faster. 0:
-       windows are too large, or code should be small. */
-    const uint64_t inverse =
-        window_size > SSMP_MAX32 || SSMP_BUFFER == 1 ? 0 : SSMP_MAX32 / size;
-    uint64_t chunks[SSMP_BUFFER];
-    size_t i, done, some, piece;
+    const uint64_t window_size = run->chunk_size * run->window;
+    uint64_t numbers[SSMP_BUFFER];
+    ssmp_chunks chunks;
+    size_t done, some, piece;
+    chunks.size = run->chunk_size;
+    chunks.full = order->perm.n;
+    chunks.inverse = 0;
+    if (window_size <= SSMP_MAX32 && SSMP_BUFFER != 1)
+        chunks.inverse = SSMP_MAX32 / chunks.size;
     /* Each iteration serves one index or more, as first is in its window. */
     for (; count != 0; out += some, count -= some, first += some * stride) {
         const uint64_t window = first / window_size;
         const uint64_t inside = first - window * window_size;
         const statesampler_perm *perm =
             ssmp_order_window(reader->spare, order, run, window);
-        const uint64_t before = window * run->window;
         if (SSMP_BUFFER == 1)
             some = 1;
         else if (stride == 0)
@@ -2447,31 +2497,13 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, some);
         for (done = 0; done < some; done += piece) {
-            uint64_t *values = out + done;
+            /* Offsets take the place of values, and samples theirs. */
+            uint64_t *at = out + done;
             piece = (size_t)ssmp_min(some - done, SSMP_BUFFER);
-            for (i = 0; i < piece; i++) {
-                uint64_t q = values[i];
-                uint64_t nth = inverse ? q * inverse >> 32 : q / size;
-                uint64_t remainder = q - nth * size;
-                nth += before;
-                if (remainder >= size) {
-                    remainder -= size;
-                    nth++;
-                }
-                /* The short chunk, number `full`, is not permuted: number 0
-                   stands in for it, and its remainder is size or more. */
-                if (nth == full) {
-                    remainder += size;
-                    nth = 0;
-                }
-                values[i] = remainder;
-                chunks[i] = nth;
-            }
-            statesampler_perm_map(&order->perm, chunks, piece);
-            for (i = 0; i < piece; i++) {
-                uint64_t chunk = values[i] < size ? chunks[i] : full - 1;
-                values[i] += start + chunk * size;
-            }
+            ssmp_chunks_divide(numbers, at, at, &chunks, window * run->window,
+                               piece);
+            statesampler_perm_map(&order->perm, numbers, piece);
+            ssmp_chunks_join(at, numbers, at, &chunks, order->start, piece);
         }
     }
 }
