@@ -1738,15 +1738,12 @@ STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
                                             uint64_t seed, uint64_t epoch,
                                             uint64_t stream)
 {
-    statesampler_perm unused;
-    const int refused = n > STATESAMPLER_MAX_SAMPLES;
     STATESAMPLER_ASSERT(perm);
-    /* If *perm could stay unset, GCC would warn in callers, once all is
-       inlined. So where n is refused, another perm is set up. */
-    perm = refused ? &unused : perm;
+    if (n > STATESAMPLER_MAX_SAMPLES)
+        return STATESAMPLER_EINVAL_NUM_SAMPLES;
     ssmp_perm_clear(perm);
-    ssmp_perm_set(perm, refused ? 0 : n, ssmp_epoch_key(seed, epoch, stream));
-    return refused ? STATESAMPLER_EINVAL_NUM_SAMPLES : STATESAMPLER_OK;
+    ssmp_perm_set(perm, n, ssmp_epoch_key(seed, epoch, stream));
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
@@ -2419,7 +2416,7 @@ SSMP_FN const statesampler_perm *ssmp_order_window(
 
 /* The chunks of a block, of which the short one at the end, number `full`, is
    not permuted. q * inverse >> 32 is q / size or one less, several times
-   faster. inverse 0: windows are too large for that, or code should be small. */
+   faster; inverse is 0 if windows are too large, or code should be small. */
 typedef struct ssmp_chunks {
     uint64_t size, full, inverse;
 } ssmp_chunks;
