@@ -1579,15 +1579,25 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
    by bit it finds the largest one with root * root < n, and adds 1. */
 SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
 {
-    uint32_t root = 0;
-    uint32_t bit =
-        n > (uint32_t)1 << 30 ? (uint32_t)1 << 30 : (uint32_t)1 << 14;
+    uint32_t root = 0, bit = (uint32_t)1 << 14;
+    if (n > (uint32_t)1 << 30)
+        bit = (uint32_t)1 << 30;
     for (; bit != 0; bit >>= 1) {
         uint64_t t = root | bit;
         if (t * t < n)
             root = (uint32_t)t;
     }
     return root + 1;
+}
+
+/* How many rounds: each mixes less in a small domain. */
+SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
+{
+    if (n < (uint32_t)1 << 13)
+        return 24;
+    if (n < (uint32_t)1 << 24)
+        return 12;
+    return 8;
 }
 
 /* Sets what depends on n alone. As 2^shift < right <= 2^(shift + 1), reciprocal
@@ -1611,8 +1621,7 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
     perm->shift = (uint8_t)shift;
     perm->reciprocal = (uint32_t)ssmp_ceil_div((uint64_t)power << 31, right);
     perm->wide = root > (uint32_t)1 << 15; /* n > 2^30 */
-    /* A round mixes less in a small domain. */
-    perm->rounds = n < (uint32_t)1 << 13 ? 24 : n < (uint32_t)1 << 24 ? 12 : 8;
+    perm->rounds = ssmp_perm_rounds(n);
 }
 
 /* Sets the key, for the size that perm has. */
@@ -2645,8 +2654,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
     uint32_t over = (uint32_t)(samples % parts);
     if (tail == STATESAMPLER_TAIL_DROP)
         return samples - over;
-    return tail == STATESAMPLER_TAIL_PAD && over != 0 ? samples + (parts - over)
-                                                      : samples;
+    if (tail == STATESAMPLER_TAIL_PAD && over != 0)
+        return samples + (parts - over);
+    return samples;
 }
 
 /* The position whose sample a padding position repeats: with BLOCKED the first
@@ -2688,9 +2698,9 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_begin(ssmp_segment *segment,
     segment->base.epoch = epoch;
     segment->base.position = 0;
     segment->base.step = 0;
-    segment->blocks = SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED
-                          ? shape->world_size
-                          : 1;
+    segment->blocks = 1;
+    if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED)
+        segment->blocks = shape->world_size;
     ssmp_segment_close(segment, run, shape);
 }
 
@@ -2698,10 +2708,9 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_begin(ssmp_segment *segment,
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                                   uint64_t global_batch)
 {
-    return SSMP_CARRY(segment)
-               ? STATESAMPLER_MAX_SAMPLES / global_batch
-               : ssmp_ceil_div(segment->end - segment->base.position,
-                               global_batch);
+    if (SSMP_CARRY(segment))
+        return STATESAMPLER_MAX_SAMPLES / global_batch;
+    return ssmp_ceil_div(segment->end - segment->base.position, global_batch);
 }
 
 /* Moves a cursor on: to the end at most, but with CARRY into later epochs. */
@@ -2747,10 +2756,9 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_segment_count(const ssmp_segment *segment,
                                                 uint64_t position)
 {
     const size_t full = (size_t)shape->batch_size;
-    return SSMP_CARRY(segment)
-               ? full
-               : ssmp_shape_below(shape, segment->end, position + shape->rank,
-                                  full);
+    if (SSMP_CARRY(segment))
+        return full;
+    return ssmp_shape_below(shape, segment->end, position + shape->rank, full);
 }
 
 /* ssmp_reader_fill_block with the stride world_size, where neighbours are in
@@ -2838,17 +2846,18 @@ SSMP_FN int ssmp_shape_check(const ssmp_shape *shape)
 {
     if (shape->rank >= shape->world_size)
         return STATESAMPLER_EINVAL_RANK;
-    return ssmp_global_batch(shape) >= STATESAMPLER_MAX_SAMPLES
-               ? STATESAMPLER_EINVAL_GLOBAL_BATCH
-               : STATESAMPLER_OK;
+    if (ssmp_global_batch(shape) >= STATESAMPLER_MAX_SAMPLES)
+        return STATESAMPLER_EINVAL_GLOBAL_BATCH;
+    return STATESAMPLER_OK;
 }
 
 /* Batches are counted by a size_t, which has 16 bits on some small cores. A
    state may tell of larger batches, which another machine served. */
 SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 {
-    return (size_t)batch_size != batch_size ? STATESAMPLER_EINVAL_BATCH_SIZE
-                                            : STATESAMPLER_OK;
+    if ((size_t)batch_size != batch_size)
+        return STATESAMPLER_EINVAL_BATCH_SIZE;
+    return STATESAMPLER_OK;
 }
 
 SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
@@ -2859,9 +2868,9 @@ SSMP_FN int ssmp_run_check_window(const ssmp_run *run)
         return STATESAMPLER_EINVAL_CHUNK_SIZE;
     if (run->window == 0)
         return STATESAMPLER_EINVAL_WINDOW;
-    return run->window > (STATESAMPLER_MAX_SAMPLES - 1) / run->chunk_size
-               ? STATESAMPLER_EINVAL_CHUNKS
-               : STATESAMPLER_OK;
+    if (run->window > (STATESAMPLER_MAX_SAMPLES - 1) / run->chunk_size)
+        return STATESAMPLER_EINVAL_CHUNKS;
+    return STATESAMPLER_OK;
 }
 
 SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
@@ -2872,8 +2881,9 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
         return STATESAMPLER_EINVAL_CARRY_EMPTY;
     if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED)
         return STATESAMPLER_EINVAL_CARRY_BLOCKED;
-    return run->shape.drop_last ? STATESAMPLER_EINVAL_CARRY_DROP_LAST
-                                : STATESAMPLER_OK;
+    if (run->shape.drop_last)
+        return STATESAMPLER_EINVAL_CARRY_DROP_LAST;
+    return STATESAMPLER_OK;
 }
 
 /* The rules of init, which a state must keep, too. */
@@ -2897,7 +2907,9 @@ SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
         return STATESAMPLER_EINVAL_LEFT_OUT;
 #endif
     code = ssmp_run_check_window(run);
-    return code == STATESAMPLER_OK ? ssmp_run_check_carry(run) : code;
+    if (code == STATESAMPLER_OK)
+        code = ssmp_run_check_carry(run);
+    return code;
 }
 
 /* Sets all of a run but its segment and cursor. */
@@ -3081,8 +3093,9 @@ SSMP_NOINLINE int ssmp_sampler_find(ssmp_cursor *cursor, const statesampler *s,
     const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
     if (step < segment->base.step)
         return STATESAMPLER_ERANGE_BASE;
-    if ((SSMP_CARRY(segment) && step > STATESAMPLER_NONE / 2) ||
-        step - segment->base.step > ssmp_segment_steps(segment, global_batch))
+    if (SSMP_CARRY(segment) && step > STATESAMPLER_NONE / 2)
+        return STATESAMPLER_ERANGE_FAR;
+    if (step - segment->base.step > ssmp_segment_steps(segment, global_batch))
         return SSMP_CARRY(segment) ? STATESAMPLER_ERANGE_FAR
                                    : STATESAMPLER_ERANGE_END;
     ssmp_segment_find(cursor, segment, global_batch, step - segment->base.step);
@@ -3172,11 +3185,10 @@ STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
     const ssmp_segment *segment;
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     segment = &s->run.segment;
-    return SSMP_CARRY(segment)
-               ? STATESAMPLER_NONE
-               : segment->base.step +
-                     ssmp_segment_steps(segment,
-                                        ssmp_global_batch(&s->run.shape));
+    if (SSMP_CARRY(segment))
+        return STATESAMPLER_NONE;
+    return segment->base.step +
+           ssmp_segment_steps(segment, ssmp_global_batch(&s->run.shape));
 }
 
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
@@ -3247,8 +3259,10 @@ SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
         longer = 0;
     }
     /* The first `longer` blocks have quota + 1 samples. */
-    block = index < longer * (quota + 1) ? index / (quota + 1)
-                                         : (index - longer) / quota;
+    if (index < longer * (quota + 1))
+        block = index / (quota + 1);
+    else
+        block = (index - longer) / quota;
     ssmp_order_clear(&spare);
     reader.s = s;
     reader.segment = &run->segment;
@@ -3360,9 +3374,9 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
     if (ssmp_bytes_load(bytes + size - 8, 8) !=
         ssmp_state_hash(bytes, size - 8))
         return STATESAMPLER_ECORRUPT_CHECK;
-    return ssmp_bytes_load(bytes + 6, 2) == STATESAMPLER_ALGORITHM
-               ? STATESAMPLER_OK
-               : STATESAMPLER_EVERSION_ALGORITHM;
+    if (ssmp_bytes_load(bytes + 6, 2) != STATESAMPLER_ALGORITHM)
+        return STATESAMPLER_EVERSION_ALGORITHM;
+    return STATESAMPLER_OK;
 }
 
 /* A field of a state: its offset and size there; the offset of a struct member,
@@ -3408,8 +3422,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_field_get(const ssmp_field *field,
                                               const void *from)
 {
     const void *member = (const char *)from + field->member;
-    return field->size == 8 ? *(const uint64_t *)member
-                            : *(const uint32_t *)member;
+    if (field->size == 8)
+        return *(const uint64_t *)member;
+    return *(const uint32_t *)member;
 }
 
 SSMP_NOINLINE void ssmp_fields_save(unsigned char *bytes,
@@ -3522,10 +3537,10 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
         return code;
     if (code != STATESAMPLER_OK || run->shape.batch_size == 0)
         return STATESAMPLER_ECORRUPT_DESC;
-    zero = SSMP_ORDER(run) == STATESAMPLER_ORDER_WINDOW
-               ? 0
-               : run->chunk_size | run->window;
-    if ((zero | bytes[51]) != 0)
+    zero = bytes[51];
+    if (SSMP_ORDER(run) != STATESAMPLER_ORDER_WINDOW)
+        zero |= run->chunk_size | run->window;
+    if (zero != 0)
         return STATESAMPLER_ECORRUPT_ZERO;
     if (blocks == 0)
         return STATESAMPLER_ECORRUPT_BLOCKS;
@@ -3704,8 +3719,9 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
         uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
         turns = (turns * weight + half) / weights[level]; /* below 2^62 */
     }
-    return periods < SSMP_TOO_FAR / mix->period ? periods * mix->period + turns
-                                                : SSMP_TOO_FAR;
+    if (periods >= SSMP_TOO_FAR / mix->period)
+        return SSMP_TOO_FAR;
+    return periods * mix->period + turns;
 }
 
 /* How many turns a source has had since the base, before a tick. */
@@ -3857,10 +3873,20 @@ SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
     return never || finish < SSMP_TOO_FAR;
 }
 
+/* Whether a source has steps: with FIRST and ALL in the present epoch, in which
+   it may have done them all; otherwise in epochs to come. */
+SSMP_FN int ssmp_mix_has_steps(const statesampler_mix *mix,
+                               const statesampler *s)
+{
+    if (mix->stop == STATESAMPLER_STOP_FIRST ||
+        mix->stop == STATESAMPLER_STOP_ALL)
+        return statesampler_num_steps(s) != 0;
+    return ssmp_shape_steps(&s->run, &s->run.shape) != 0;
+}
+
 /* Makes the present turn the base, also of samplers with CARRY. A source has a
-   seat if it is not off and has steps: with FIRST and ALL in the present epoch,
-   steps done included, otherwise in epochs to come. If other sources have seats
-   than before, the sequence begins again. */
+   seat if it is not off and has steps. If other sources have seats than before,
+   the sequence begins again. */
 SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
 {
     uint32_t i;
@@ -3877,10 +3903,7 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
         ssmp_segment_copy(&in_mix->segment, &s->run.segment);
         in_mix->step = s->run.now.step;
         in_mix->seat = SSMP_NOBODY;
-        if (in_mix->weight != STATESAMPLER_OFF &&
-            (mix->stop <= STATESAMPLER_STOP_ALL
-                 ? statesampler_num_steps(s)
-                 : ssmp_shape_steps(&s->run, &s->run.shape)) != 0)
+        if (in_mix->weight != STATESAMPLER_OFF && ssmp_mix_has_steps(mix, s))
             ssmp_mix_seat(mix, i);
         if (had != (in_mix->seat != SSMP_NOBODY))
             mix->tick = 0;
@@ -3935,9 +3958,10 @@ SSMP_FN int ssmp_weights_check(const ssmp_weights *weights, uint32_t stop)
         return STATESAMPLER_EINVAL_ALL_OFF;
     if (stop == STATESAMPLER_STOP_FIRST)
         return STATESAMPLER_OK;
-    if (stop == STATESAMPLER_STOP_NEVER)
-        return weights->periods ? STATESAMPLER_OK : STATESAMPLER_EINVAL_NO_STEPS;
-    if (weights->periods > STATESAMPLER_MAX_SAMPLES / weights->sum)
+    if (stop == STATESAMPLER_STOP_NEVER && weights->periods == 0)
+        return STATESAMPLER_EINVAL_NO_STEPS;
+    if (stop != STATESAMPLER_STOP_NEVER &&
+        weights->periods > STATESAMPLER_MAX_SAMPLES / weights->sum)
         return STATESAMPLER_EINVAL_SEQUENCE;
     return STATESAMPLER_OK;
 }
@@ -3950,9 +3974,9 @@ SSMP_FN int ssmp_source_check(const ssmp_run *run, const ssmp_run *first,
         return STATESAMPLER_EINVAL_SOURCE_RANK;
     if (run->shape.world_size != first->shape.world_size)
         return STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE;
-    return SSMP_CARRY(&run->segment) && stop != STATESAMPLER_STOP_NEVER
-               ? STATESAMPLER_EINVAL_SOURCE_CARRY
-               : STATESAMPLER_OK;
+    if (SSMP_CARRY(&run->segment) && stop != STATESAMPLER_STOP_NEVER)
+        return STATESAMPLER_EINVAL_SOURCE_CARRY;
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
@@ -4133,7 +4157,9 @@ SSMP_NOINLINE int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
     if (turn <= mix->end &&
         (turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach))
         return STATESAMPLER_ERANGE_FAR;
-    return turn < mix->end ? STATESAMPLER_OK : STATESAMPLER_ERANGE_END;
+    if (turn >= mix->end)
+        return STATESAMPLER_ERANGE_END;
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
@@ -4175,8 +4201,9 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
     if (code != STATESAMPLER_OK &&
         (code != STATESAMPLER_ERANGE_END || turn != mix->end))
         return code;
-    mix->tick = turn == mix->base_turn ? mix->base_tick
-                                       : ssmp_mix_tick(mix, turn - 1) + 1;
+    mix->tick = mix->base_tick;
+    if (turn != mix->base_turn)
+        mix->tick = ssmp_mix_tick(mix, turn - 1) + 1;
     mix->turn = turn;
     for (seat = 0; seat < mix->seats; seat++) {
         statesampler_source *source = ssmp_mix_seated(mix, seat);
@@ -4292,8 +4319,9 @@ SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
     /* As far after the present turns as the step is after now, or before. */
     turns += step - now;
     tick = ssmp_mix_tick_of(mix, in_mix->seat, in_mix->turns + turns);
-    *turn = tick == SSMP_TOO_FAR ? STATESAMPLER_NONE
-                                 : mix->base_turn + ssmp_mix_turns(mix, tick);
+    *turn = STATESAMPLER_NONE;
+    if (tick != SSMP_TOO_FAR)
+        *turn = mix->base_turn + ssmp_mix_turns(mix, tick);
     code = ssmp_mix_find(mix, *turn);
     return code == STATESAMPLER_ERANGE_END ? STATESAMPLER_ERANGE_DROPPED : code;
 }
@@ -4394,15 +4422,16 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
                                 const unsigned char *bytes, size_t size)
 {
+    size_t expected = 0;
     int code;
     head->num_sources = 0;
     if (size >= SSMP_MIX_HEAD)
         ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
     /* No other number of sources can be right for this size. */
+    if (head->num_sources == size / SSMP_SOURCE_BYTES)
+        expected = ssmp_mix_bytes(head->num_sources);
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX,
-                            head->num_sources == size / SSMP_SOURCE_BYTES
-                                ? ssmp_mix_bytes(head->num_sources)
-                                : 0);
+                            expected);
     if (code != STATESAMPLER_OK)
         return code;
     if (head->num_sources == 0)
@@ -4410,8 +4439,9 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
     if (head->stop > STATESAMPLER_STOP_NEVER)
         return STATESAMPLER_ECORRUPT_STOP;
     /* So sums of turns and ticks stay below 2^64. */
-    return (head->turn | head->tick) >> 63 != 0 ? STATESAMPLER_ECORRUPT_TURN
-                                                : STATESAMPLER_OK;
+    if ((head->turn | head->tick) >> 63 != 0)
+        return STATESAMPLER_ECORRUPT_TURN;
+    return STATESAMPLER_OK;
 }
 
 /* Reads what a mix's state says of a source. */
@@ -4500,11 +4530,10 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
     int code;
     STATESAMPLER_ASSERT(state || size == 0);
     code = ssmp_mix_read(&head, bytes, size);
-    if (code == STATESAMPLER_OK) {
-        code = source < head.num_sources
-                   ? ssmp_source_read(&saved, bytes, source)
-                   : STATESAMPLER_ERANGE_SOURCE;
-    }
+    if (code == STATESAMPLER_OK && source >= head.num_sources)
+        code = STATESAMPLER_ERANGE_SOURCE;
+    if (code == STATESAMPLER_OK)
+        code = ssmp_source_read(&saved, bytes, source);
     if (code != STATESAMPLER_OK)
         return code;
     if (desc)
@@ -5227,10 +5256,12 @@ static inline int ssmp_mixture_read(ssmp_mixture_state *state,
                                     const unsigned char *bytes, size_t size)
 {
     const uint32_t count = (uint32_t)(size / SSMP_DATASET_BYTES);
-    const int fits = size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count;
-    int code =
-        ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
-                         fits ? ssmp_mixture_bytes(count) : 0);
+    size_t expected = 0;
+    int code;
+    if (size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count)
+        expected = ssmp_mixture_bytes(count);
+    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
+                            expected);
     if (code != STATESAMPLER_OK)
         return code;
     state->hashes = bytes + ssmp_mixture_head(0);
