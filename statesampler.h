@@ -2584,8 +2584,8 @@ SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
             out[i] += start;
     } else if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SEQUENTIAL) {
         first += start;
-        for (i = 0; i < count; i++)
-            out[i] = first + i * stride;
+        for (i = 0; i < count; i++, first += stride)
+            out[i] = first;
     } else if (SSMP_ORDER(run) == STATESAMPLER_ORDER_WINDOW) {
         ssmp_reader_fill_windows(out, reader, order, first, stride, count);
     } else {
