@@ -870,6 +870,13 @@ typedef struct statesampler_desc {
     uint64_t window;      /* WINDOW: chunks per window */
 } statesampler_desc;
 
+/* Terms of the private structs and the implementation, besides the manual's:
+   cursor   epoch, position and step: how far a run is
+   segment  what one shape serves of an epoch: from its base to its end
+   run      what a state records: a description, a shape, a segment, a cursor
+   seat     the number of a source among those that take turns in a mix
+   tick     a place in a mix's endless sequence, which ALL may pass over */
+
 /* How the ranks divide a step. Private. */
 typedef struct ssmp_shape {
     uint32_t rank, world_size, batch_size, drop_last;
@@ -1518,14 +1525,10 @@ STATESAMPLER_WRAP_BEGIN
 #define SSMP_WINDOW ((uint64_t)3 << 62)
 #define SSMP_SEED ((uint64_t)5 << 61)
 
-/* Terms used from here on, besides the manual's:
-   cursor   epoch, position and step: how far a run is
-   segment  what one shape serves of an epoch: from its base to its end
-   run      what a state records: a description, a shape, a segment, a cursor
-   seat     the number of a source among those that take turns in a mix
-   tick     a place in a mix's endless sequence, which ALL may pass over
-   The layers, from below: errors, perm, bulk, order, sampler, state, mix,
-   audit, hosted, mixture. A private name begins with what it is about.
+/* The rooms from here on, of which each uses only those before it: errors,
+   numbers, perm, bulk, order, sampler, state, mix, audit, hosted, mixture. A
+   private name begins with what it is about. Terms are explained before
+   ssmp_shape, the first private struct.
 
    Where a new thing goes, besides the manual and examples/python, which has
    constants of its own:
@@ -1533,10 +1536,14 @@ STATESAMPLER_WRAP_BEGIN
                  ssmp_segment_close, ssmp_run_repeated; tests/reference.py
    an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
                  ssmp_reader_fill_block, ssmp_order_inverse; the same file
+   a stop rule   STATESAMPLER_STOP_..., statesampler_mix_init, ssmp_mix_read,
+                 ssmp_weights_check, ssmp_source_check, ssmp_mix_has_steps,
+                 ssmp_mix_measure; if it passes over sources, all that names
+                 STATESAMPLER_STOP_ALL; the same file
    a field of a state    ssmp_run and ssmp_run_fields
    an error              STATESAMPLER_RULES */
 
-/* --- numbers -------------------------------------------------------------- */
+/* --- numbers and keys ----------------------------------------------------- */
 
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_ceil_div(uint64_t a, uint64_t b)
 {
@@ -1569,6 +1576,16 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
     uint64_t key = ssmp_derive(0, seed);
     key = ssmp_derive(key, epoch);
     return ssmp_derive(key, stream);
+}
+
+STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
+                                            size_t size)
+{
+    const unsigned char *byte = (const unsigned char *)bytes;
+    STATESAMPLER_ASSERT(bytes || size == 0);
+    for (; size != 0; size--)
+        hash = ssmp_derive(hash, *byte++);
+    return hash;
 }
 
 /* --- perm ------------------------------------------------------------------
@@ -2713,6 +2730,15 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
     return ssmp_ceil_div(segment->end - segment->base.position, global_batch);
 }
 
+/* Steps of a whole epoch in some shape. A later base never makes it longer. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
+                                                const ssmp_shape *shape)
+{
+    ssmp_segment whole;
+    ssmp_segment_begin(&whole, run, shape, 0);
+    return ssmp_segment_steps(&whole, ssmp_global_batch(shape));
+}
+
 /* Moves a cursor on: to the end at most, but with CARRY into later epochs. */
 SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
                                             const ssmp_segment *segment,
@@ -2820,13 +2846,20 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
     }
 }
 
-/* Sets up the order of the present epoch, for this rank's first block. */
-SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_prepare(statesampler *s)
+/* --- sampler: the seed of a sample */
+
+STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
+                                                   uint64_t epoch,
+                                                   uint64_t index)
 {
-    const ssmp_run *run = &s->run;
-    const uint32_t blocks = SSMP_BLOCKS(&run->segment);
-    ssmp_order_set(&s->ready, run, &run->segment, run->now.epoch,
-                   (uint32_t)((run->now.position + run->shape.rank) % blocks));
+    uint64_t key;
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    key = s->ready.seed_key;
+    if (!ssmp_order_knows(&s->ready, epoch)) {
+        key = ssmp_epoch_key(s->run.seed, epoch, s->run.stream);
+        key = ssmp_derive(key, SSMP_SEED);
+    }
+    return ssmp_derive(key, index);
 }
 
 /* --- sampler: the description */
@@ -2965,6 +2998,15 @@ SSMP_FN void ssmp_run_describe(statesampler_desc *desc, const ssmp_run *run)
 }
 
 /* --- sampler: moving */
+
+/* Sets up the order of the present epoch, for this rank's first block. */
+SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_prepare(statesampler *s)
+{
+    const ssmp_run *run = &s->run;
+    const uint32_t blocks = SSMP_BLOCKS(&run->segment);
+    ssmp_order_set(&s->ready, run, &run->segment, run->now.epoch,
+                   (uint32_t)((run->now.position + run->shape.rank) % blocks));
+}
 
 STATESAMPLER_DEF void statesampler_begin(statesampler *s, uint64_t epoch)
 {
@@ -3143,30 +3185,6 @@ STATESAMPLER_DEF int statesampler_seek(statesampler *s, uint64_t step)
 }
 
 /* --- sampler: questions */
-
-STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
-                                            size_t size)
-{
-    const unsigned char *byte = (const unsigned char *)bytes;
-    STATESAMPLER_ASSERT(bytes || size == 0);
-    for (; size != 0; size--)
-        hash = ssmp_derive(hash, *byte++);
-    return hash;
-}
-
-STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
-                                                   uint64_t epoch,
-                                                   uint64_t index)
-{
-    uint64_t key;
-    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
-    key = s->ready.seed_key;
-    if (!ssmp_order_knows(&s->ready, epoch)) {
-        key = ssmp_epoch_key(s->run.seed, epoch, s->run.stream);
-        key = ssmp_derive(key, SSMP_SEED);
-    }
-    return ssmp_derive(key, index);
-}
 
 STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s)
 {
@@ -3769,15 +3787,6 @@ SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 
 /* --- mix: the base ---------------------------------------------------------
    What is noted of the sources at the base determines all turns from there. */
-
-/* Steps of a whole epoch in some shape. A later base never makes it longer. */
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
-                                                const ssmp_shape *shape)
-{
-    ssmp_segment whole;
-    ssmp_segment_begin(&whole, run, shape, 0);
-    return ssmp_segment_steps(&whole, ssmp_global_batch(shape));
-}
 
 /* Gives a source the next seat, and adds its weight to all right children that
    the seat is below. */
