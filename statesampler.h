@@ -1449,8 +1449,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     !defined(STATESAMPLER_IMPLEMENTATION_INCLUDED)
 #define STATESAMPLER_IMPLEMENTATION_INCLUDED
 
-/* To the end of the core, which includes no header that declares a function of
-   the program. */
+/* This reaches to the end of the core. No header of the program is included in
+   between, so only functions of this file may wrap around. */
 STATESAMPLER_WRAP_BEGIN
 
 #ifndef STATESAMPLER_ASSERT
@@ -1518,8 +1518,9 @@ STATESAMPLER_WRAP_BEGIN
 /* 2^64 divided by the golden ratio: the increment of SplitMix64. */
 #define SSMP_GOLDEN SSMP_U64(0x9e3779b9u, 0x7f4a7c15u)
 
-/* Added to a number before a key is derived from it. Positions and windows are
-   below 2^62 and blocks below 2^32, so the top three bits tell them apart. */
+/* One of these is added to a number before a key is derived from it. Positions
+   and windows are below 2^62 and blocks below 2^32, so the top three bits tell
+   what the key is for. */
 #define SSMP_DRAW ((uint64_t)1 << 62)
 #define SSMP_BLOCK ((uint64_t)2 << 62)
 #define SSMP_WINDOW ((uint64_t)3 << 62)
@@ -1555,7 +1556,7 @@ SSMP_FN uint64_t ssmp_min(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* SplitMix64's finaliser, as the manual has it with its source. A bijection. */
+/* SplitMix64's finaliser, which is a bijection. The manual names its source. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_scramble(uint64_t x)
 {
     x = (x ^ (x >> 30)) * SSMP_U64(0xbf58476du, 0x1ce4e5b9u);
@@ -1563,8 +1564,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_scramble(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A bijection of each argument while the other is fixed. Chained, it is not
-   symmetric: (seed 0, epoch 1) and (seed 1, epoch 0) give different keys. */
+/* While one argument is fixed, this is a bijection of the other. A chain of
+   calls is not symmetric: seed 0 with epoch 1 and seed 1 with epoch 0 give
+   different keys. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_derive(uint64_t key, uint64_t value)
 {
     return ssmp_scramble(key + value + SSMP_GOLDEN);
@@ -1589,11 +1591,12 @@ STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
 }
 
 /* --- perm ------------------------------------------------------------------
-   left and right are at most 2^15 for n <= 2^30, and 2^31 for n <= 2^62. So the
-   sum of two values of a half fits the 16 or 32 bits of a lane. */
+   A position is a pair of halves: a cell of a grid of left * right. Both sides
+   are at most 2^15 for n <= 2^30, and 2^31 for n <= 2^62, so that the sum of
+   two values of a half fits into the 16 or 32 bits of a lane. */
 
-/* The smallest root with root * root >= n, for 1 <= n <= 2^62; 1 for n = 0. Bit
-   by bit it finds the largest one with root * root < n, and adds 1. */
+/* The smallest root with root * root >= n, for 1 <= n <= 2^62; 1 for n = 0. The
+   loop finds the largest root with root * root < n, bit by bit. */
 SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
 {
     uint32_t root = 0, bit = (uint32_t)1 << 14;
@@ -1607,7 +1610,7 @@ SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
     return root + 1;
 }
 
-/* How many rounds: each mixes less in a small domain. */
+/* A small domain needs more rounds, as each of them mixes less. */
 SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
 {
     if (n < (uint32_t)1 << 13)
@@ -1617,11 +1620,11 @@ SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
     return 8;
 }
 
-/* Sets what depends on n alone. As 2^shift < right <= 2^(shift + 1), reciprocal
-   is below 2^32; it is less than 1 above 2^(32 + shift) / right. Thus
-   (x * reciprocal) >> (32 + shift) is x / right or 1 more, as x < left * right
-   <= 2^(32 + shift). If n <= 2^30 it is x / right, as then x * right <
-   2^(32 + shift). */
+/* Sets what depends on n alone. Vectors divide x, which is below left * right
+   <= 2^(32 + shift), as (x * reciprocal) >> (32 + shift). The reciprocal is
+   2^(32 + shift) / right and less than 1 more, and below 2^32, as 2^shift <
+   right <= 2^(shift + 1). So the result is x / right or 1 more; if n <= 2^30 it
+   is x / right, as then x * right < 2^(32 + shift). */
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n), right, power = 2, shift = 0;
@@ -1665,7 +1668,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_perm_clear(statesampler_perm *perm)
     perm->left = perm->right = perm->rounds = perm->wide = 0;
 }
 
-/* Makes perm the permutation of [0, n) for a key. n rarely changes. */
+/* Makes perm the permutation of [0, n) for a key. The size is kept if it is the
+   same, as it mostly is. */
 SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
                                  uint64_t key)
 {
@@ -1674,12 +1678,13 @@ SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
     ssmp_perm_set_key(perm, key);
 }
 
-/* A round on count pairs: half - hash(other), modulo the half's size. In the
-   hash, multiplying x by the high half of x * key makes each of its bits depend
-   on all of them. The high half of x * span is below span, without a division.
-   But some values come more often than others, unless span divides 2^16 or
-   2^32. If span were the same in all rounds, a Fourier coefficient of a half's
-   differences would show it. It calls nothing, as tcc inlines nothing. */
+/* A round on count pairs: each half becomes half - hash(other), modulo its
+   size. In the hash, x times the high half of x * mul makes each bit of x
+   depend on all others. Then the high half of x * span is a number below span,
+   without a division. But some of these numbers come more often than others,
+   unless span divides 2^16 or 2^32. If span were the same in all rounds, a
+   Fourier coefficient of a half's differences would show that. The loop calls
+   no function, as tcc inlines none. */
 SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
                              const statesampler_perm *perm, uint32_t round,
                              uint32_t count, int wide)
@@ -1697,7 +1702,7 @@ SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
             x = (uint32_t)(((uint64_t)x * span) >> 32);
         } else {
 #ifdef SSMP_REGISTERS64
-            /* The same in the high half of x: one mask less. */
+            /* The same in the high half of x, which saves a mask. */
             x *= (x * mul) & 0xffff0000u;
             x = (uint32_t)(((uint64_t)x * span) >> 32);
 #else
@@ -1707,7 +1712,8 @@ SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
         }
         x = *half - x;
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-        /* A negative difference is a large number, and min one instruction. */
+        /* A negative difference is a large number, and min is one
+           instruction. */
         *half = min(x, x + size);
 #else
         *half = x + (size & (0 - (x >> 31)));
@@ -1715,7 +1721,8 @@ SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
     }
 }
 
-/* The left half of a position. A 32-bit division is several times cheaper. */
+/* The left half of a position. Where 32 bits are enough for the division, it is
+   several times cheaper. */
 SSMP_FN uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
                                     uint64_t position)
 {
@@ -1735,17 +1742,18 @@ SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
     }
 }
 
-/* Cells of the left * right grid that are not positions: < left, or <= 7. */
+/* How many cells of the grid are not positions: fewer than left, or than 8. */
 SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
 {
     return perm->left * perm->right - (uint32_t)perm->n;
 }
 
-/* The index at a position: the network on [0, left * right), until the result
-   is below n. The network is a bijection, so a walk from a position below n is
-   on a cycle that leads back to it, and meets each cell outside once at most.
-   Other positions may leave the grid or never come in. A walk is left * right /
-   n iterations on average: six at n = 1, hardly more than one from n = 9 on. */
+/* The index at a position: the network on [0, left * right) is repeated until
+   the result is below n. The network is a bijection, so a walk from a position
+   below n is on a cycle that leads back to it, and meets each cell outside at
+   most once. A walk from any other position may leave the grid or never come
+   in, but ends all the same. A walk has left * right / n iterations on average:
+   six at n = 1, hardly more than one from n = 9 on. */
 SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
                                       uint64_t position)
 {
@@ -1797,8 +1805,9 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
     r = (uint32_t)index - l * right;
-    /* The same cycle backwards, and the same bound. Counted from the other end
-       of [0, size), to subtract is to add. */
+    /* This walks the same cycle backwards, with the same bound. A half that is
+       counted from the other end of [0, size) grows where it would shrink: so a
+       round, which subtracts, adds. */
     do {
         for (i = perm->rounds; i != 0; i -= 2) {
             r = right - 1 - r;
@@ -1882,12 +1891,13 @@ typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
 typedef struct ssmp_pairs {
     ssmp_v32 l, r;
 } ssmp_pairs;
-/* A vector in an array of uint64_t, wherever that begins; a half of a key. */
+/* A vector in an array of uint64_t, which may begin anywhere, and a half of a
+   key. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 typedef uint16_t ssmp_half __attribute__((may_alias));
 #define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
-/* x in all lanes of 32 or 16 bits. */
+/* A vector with x in all its lanes of 32 or 16 bits. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 {
     const ssmp_v32 zero = {0};
@@ -1981,7 +1991,8 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(const statesampler_perm *perm,
     }
 }
 
-/* All rounds of so many vectors, or of four: those stay in registers. */
+/* All rounds of so many vectors; of four if there are fewer, as a loop over
+   four keeps them in registers. */
 SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
                                      ssmp_pairs *p, uint32_t vectors)
 {
@@ -2346,7 +2357,8 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
    An order says which sample is at a position of one block: the whole dataset,
    or with BLOCKED one of its parts. Positions here count inside the block. */
 
-/* How many indices a function's own buffer holds: within 4 KiB of stack. */
+/* How many indices a function's own buffer holds, so that bulk needs at most
+   4 KiB of stack. */
 #ifdef SSMP_BYTES
 #define SSMP_BUFFER (SSMP_BYTES > 32 ? 32 : 64)
 #else
@@ -2411,8 +2423,8 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
         ssmp_perm_set(&order->perm, order->size / run->chunk_size, order->key);
 }
 
-/* Reads a segment's samples, in the order s->ready or, if that is another one,
-   in spare. */
+/* What reads a segment's samples. Their order is s->ready if that is of their
+   epoch and block; otherwise it is set up in spare. */
 typedef struct ssmp_reader {
     const statesampler *s;
     const ssmp_segment *segment;
@@ -2432,7 +2444,8 @@ SSMP_FN const ssmp_order *ssmp_reader_order(const ssmp_reader *reader,
     return reader->spare;
 }
 
-/* The permutation inside a window: the order's if it is that, else spare's. */
+/* The permutation inside a window: order->inside if that is of this window;
+   otherwise it is set up in spare. */
 SSMP_FN const statesampler_perm *ssmp_order_window(
     ssmp_order *spare, const ssmp_order *order, const ssmp_run *run,
     uint64_t window)
@@ -2538,17 +2551,18 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
     }
 }
 
-/* A position's random word of this number, from 1 on. sum is the block's key +
-   SSMP_DRAW + the position, which is all that derive needs of them. */
+/* A position's random word of this number; numbers begin at 1. sum is the
+   block's key + SSMP_DRAW + the position, which is all that derive needs. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t sum, uint64_t number)
 {
     return ssmp_scramble(ssmp_derive(0, sum) + number * SSMP_GOLDEN);
 }
 
-/* Independent uniform samples: a position's is the first of its words that is
-   below the block's size once ANDed with mask. Two words are always computed:
-   mostly one will do, and a branch would be mispredicted. The search ends, as
-   words take all 2^64 values before one repeats, and half or more will do. */
+/* Independent uniform samples: a position's sample is the first of its words
+   that is below the block's size once it is ANDed with mask. Two words are
+   always computed: mostly one of them will do, and a branch after the first
+   would often be mispredicted. The search ends, as words take all 2^64 values
+   before one repeats, and at least half of these will do. */
 SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
                                    uint64_t first, uint64_t stride,
                                    size_t count)
@@ -2576,7 +2590,7 @@ SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
     }
 }
 
-/* The samples at positions first, first + stride, ..., count of them, all of
+/* The samples at count positions first, first + stride, ..., which are all of
    one block and below num_samples. */
 SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
                                           const ssmp_reader *reader,
@@ -2610,8 +2624,8 @@ SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
     }
 }
 
-/* The position of a sample, both counted from the block's start. The inverse of
-   ssmp_reader_fill_block, for all orders but REPLACEMENT. */
+/* The position of a sample, for all orders but REPLACEMENT: the inverse of
+   ssmp_reader_fill_block. Both count from the block's start. */
 SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     const ssmp_order *order, ssmp_order *spare,
                                     uint64_t sample)
@@ -2664,7 +2678,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_copy(ssmp_segment *to,
 
 /* --- sampler: the tail, and what a shape serves of an epoch */
 
-/* Rounds samples to equal parts, as the tail says: PAD up, DROP down. */
+/* Rounds samples to a multiple of parts, as the tail says: PAD rounds up, DROP
+   down. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                uint32_t parts)
 {
@@ -2676,8 +2691,9 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
     return samples;
 }
 
-/* The position whose sample a padding position repeats: with BLOCKED the first
-   of the same block, position `block`, unless it is empty; otherwise from 0. */
+/* The position whose sample a padding position repeats. With BLOCKED it is the
+   block's own first, which is position `block`, unless the block is empty;
+   otherwise padding begins again at position 0. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
                                                  uint32_t blocks,
                                                  uint64_t position)
@@ -2690,7 +2706,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
     return position % run->num_samples;
 }
 
-/* Sets a segment's end from its base and blocks. First length is D. */
+/* Sets a segment's end from its base and blocks. At first, length is the D of
+   the manual. */
 SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
                                       const ssmp_run *run,
                                       const ssmp_shape *shape)
@@ -2721,7 +2738,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_begin(ssmp_segment *segment,
     ssmp_segment_close(segment, run, shape);
 }
 
-/* Steps of a segment; with CARRY, as many as seek reaches. */
+/* The steps of a segment; with CARRY, as many as seek can reach. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
                                                   uint64_t global_batch)
 {
@@ -2730,7 +2747,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_segment_steps(const ssmp_segment *segment,
     return ssmp_ceil_div(segment->end - segment->base.position, global_batch);
 }
 
-/* Steps of a whole epoch in some shape. A later base never makes it longer. */
+/* The steps of a whole epoch in some shape. An epoch with a later base never
+   has more. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
                                                 const ssmp_shape *shape)
 {
@@ -2752,7 +2770,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
     cursor->position = ssmp_min(position, segment->end);
 }
 
-/* Where a step begins: so many after the base, at most ssmp_segment_steps. */
+/* Where a step begins, which is `steps` after the base: at most
+   ssmp_segment_steps. */
 SSMP_FN void ssmp_segment_find(ssmp_cursor *cursor, const ssmp_segment *segment,
                                uint64_t global_batch, uint64_t steps)
 {
@@ -2763,7 +2782,8 @@ SSMP_FN void ssmp_segment_find(ssmp_cursor *cursor, const ssmp_segment *segment,
 
 /* --- sampler: reading a step */
 
-/* How many of count positions first, first + world_size, ... are < bound. */
+/* How many of count positions first, first + world_size, ... are below
+   bound. */
 SSMP_OUTLINE_FOR_SIZE size_t ssmp_shape_below(const ssmp_shape *shape,
                                               uint64_t bound, uint64_t first,
                                               size_t count)
@@ -2772,7 +2792,7 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_shape_below(const ssmp_shape *shape,
         return 0;
     bound -= first;
     if (bound > (uint64_t)count * shape->world_size)
-        return count; /* most often, and without a division */
+        return count; /* mostly; this saves the division */
     return (size_t)ssmp_ceil_div(bound, shape->world_size);
 }
 
@@ -2787,8 +2807,9 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_segment_count(const ssmp_segment *segment,
     return ssmp_shape_below(shape, segment->end, position + shape->rank, full);
 }
 
-/* ssmp_reader_fill_block with the stride world_size, where neighbours are in
-   different blocks: first all slots of one block, then those of the next. */
+/* Does what ssmp_reader_fill_block does with the stride world_size, where
+   neighbours are in different blocks. It fills all slots of one block, then
+   those of the next. */
 SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
                                           const ssmp_reader *reader,
                                           uint64_t first, size_t count)
@@ -2884,8 +2905,9 @@ SSMP_FN int ssmp_shape_check(const ssmp_shape *shape)
     return STATESAMPLER_OK;
 }
 
-/* Batches are counted by a size_t, which has 16 bits on some small cores. A
-   state may tell of larger batches, which another machine served. */
+/* A size_t counts the samples of a batch, and has 16 bits on some small cores.
+   A state is not checked so, as another machine may have served larger
+   batches. */
 SSMP_FN int ssmp_batch_check(uint32_t batch_size)
 {
     if ((size_t)batch_size != batch_size)
@@ -3077,7 +3099,8 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
         return STATESAMPLER_EINVAL_CARRY_EMPTY;
     if (num_samples == run->num_samples)
         return STATESAMPLER_OK;
-    /* Padding positions are no samples: those numbers are still to serve. */
+    /* What was served past num_samples was padding, which repeats samples; the
+       new samples of these numbers are still to be served. */
     served = ssmp_min(run->now.position, run->num_samples);
     if (num_samples < served)
         return STATESAMPLER_ERANGE_POSITION;
@@ -3085,7 +3108,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     run->now.position = served;
     s->ready.blocks = 0; /* it is that of the old num_samples */
     segment->end = num_samples;
-    /* With CARRY the present may be the end now: the next epoch begins. */
+    /* With CARRY the present may be the end now. Then the next epoch begins. */
     ssmp_cursor_move(&run->now, segment, 0);
     ssmp_sampler_rebase(s);
     return STATESAMPLER_OK;
@@ -3307,8 +3330,9 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     position = ssmp_sampler_position_of(s, index);
     if (position >= s->run.segment.end)
         return STATESAMPLER_ERANGE_DROPPED;
-    /* At first from the start of the base's epoch: with CARRY it is below
-       2^62 + 2 * num_samples, otherwise the position itself. */
+    /* At first this is the distance from the start of the base's epoch: with
+       CARRY it is below 2^62 + 2 * num_samples; otherwise it is the
+       position. */
     distance = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
     if (distance < base->position)
         return STATESAMPLER_ERANGE_SERVED;
@@ -3322,7 +3346,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
 }
 
 /* --- state -----------------------------------------------------------------
-   It is read byte by byte, so neither byte order nor alignment matters. */
+   A state is read byte by byte, so neither byte order nor alignment matters. */
 
 #define SSMP_FORMAT_SAMPLER 1
 #define SSMP_FORMAT_MIX 2              /* of mixtures, too */
@@ -3347,7 +3371,8 @@ SSMP_FN void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
 }
 
 /* The check word of the bytes before it. An iteration is a bijection of the
-   hash, and of the word, so a change inside one word always shows. */
+   hash, and of the word that it takes in. So if one word has changed, the check
+   word always shows it. */
 SSMP_NOINLINE uint64_t ssmp_state_hash(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = 0;
@@ -3397,8 +3422,9 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
     return STATESAMPLER_OK;
 }
 
-/* A field of a state: its offset and size there; the offset of a struct member,
-   of 64 bits if size is 8, else of 32; the error's number if it must match. */
+/* A field of a state: its offset and size there; the offset of the struct's
+   member, which has 64 bits if size is 8, otherwise 32; and, if the field must
+   match, the number of the error if it does not. */
 typedef struct ssmp_field {
     unsigned char offset, size, member, mismatch;
 } ssmp_field;
@@ -3492,7 +3518,8 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
         base->position > SSMP_MAX_POSITION ||
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 5 * 2^61 */
         return STATESAMPLER_ECORRUPT_BASE;
-    /* If this wraps around, another cursor is found than the state's. */
+    /* If this wraps around, the cursor that is found differs from the
+       state's. */
     steps = ssmp_ceil_div((now->epoch - base->epoch) * run->num_samples +
                               now->position - base->position,
                           global_batch);
@@ -3513,7 +3540,8 @@ SSMP_NOINLINE void ssmp_sampler_resume(statesampler *s, const ssmp_run *run)
     ssmp_cursor_copy(&own->segment.base, &run->segment.base);
     own->segment.blocks = run->segment.blocks;
     ssmp_segment_close(&own->segment, own, &own->shape);
-    /* In another shape, or if this drop_last leaves out what was served. */
+    /* The base moves if the shape is another one, or if this sampler's
+       drop_last leaves out what was served. */
     if (run->shape.world_size != own->shape.world_size ||
         run->shape.batch_size != own->shape.batch_size ||
         own->now.position > own->segment.end)
@@ -3766,9 +3794,10 @@ SSMP_FN uint64_t ssmp_mix_turns(const statesampler_mix *mix, uint64_t tick)
     return sum;
 }
 
-/* The tick of a turn of the mix before its end. With ALL it comes later, by the
-   ticks that were passed over: jump doubles until it leads too far, and then is
-   halved to 1. That takes 126 iterations at most, as ticks are below 2^63. */
+/* The tick of a turn of the mix before its end. With ALL it comes later by the
+   ticks that were passed over: `jump` doubles until it leads too far, and is
+   then halved until it is 0. That takes at most 126 iterations, as ticks are
+   below 2^63. */
 SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 {
     const uint64_t turns = turn - mix->base_turn;
@@ -3786,7 +3815,7 @@ SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 }
 
 /* --- mix: the base ---------------------------------------------------------
-   What is noted of the sources at the base determines all turns from there. */
+   What a mix notes of its sources at the base determines all turns after it. */
 
 /* Gives a source the next seat, and adds its weight to all right children that
    the seat is below. */
@@ -3804,7 +3833,7 @@ SSMP_FN void ssmp_mix_seat(statesampler_mix *mix, uint32_t source)
             ssmp_mix_node(mix, seat & (2 * bit - 1))->weight += in_mix->weight;
 }
 
-/* Whether a source has finished an epoch in the present one of the mix. */
+/* Whether a source has finished an epoch in the mix's present epoch. */
 SSMP_FN uint32_t ssmp_source_finished(const statesampler_source *source)
 {
     return source->sampler.run.now.epoch != source->in_mix.first_epoch;
@@ -3831,8 +3860,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_mix_finish_of(const statesampler_mix *mix,
     return ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
 }
 
-/* The first such tick: the end with FIRST. With NEVER it is how far the mix can
-   be sought, to which only sources with CARRY set a limit. */
+/* The first such tick, with which the epoch of a mix ends with FIRST. With
+   NEVER it is where seek ends, for which only sources with CARRY count. */
 SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
 {
     uint64_t first = mix->seats ? SSMP_TOO_FAR : mix->tick;
@@ -3844,8 +3873,9 @@ SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
     return first;
 }
 
-/* The last such tick: the end with ALL and RESTART. With RESTART a source that
-   is in a later epoch already has finished before. */
+/* The last such tick, with which the epoch of a mix ends with ALL and RESTART.
+   With RESTART a source that has begun another epoch does not count, as it had
+   finished before. */
 SSMP_FN uint64_t ssmp_mix_last_finish(const statesampler_mix *mix)
 {
     uint64_t last = mix->tick;
@@ -3919,8 +3949,8 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
     }
     if (!ssmp_mix_measure(mix)) {
         /* A state may hold any tick. From tick 0 the sequence is long enough:
-           mix_init has checked that for whole epochs, and with the blocks of
-           another shape these have at most 2 * steps + 1 steps, or 2^32. */
+           mix_init has checked that for whole epochs, which with the blocks of
+           another shape have at most 2 * steps + 1 steps, or 2^32. */
         mix->tick = 0;
         (void)ssmp_mix_measure(mix);
     }
@@ -3975,7 +4005,7 @@ SSMP_FN int ssmp_weights_check(const ssmp_weights *weights, uint32_t stop)
     return STATESAMPLER_OK;
 }
 
-/* OK if a run may be in a mix with the first one. */
+/* OK if a run may be in a mix whose first run is `first`. */
 SSMP_FN int ssmp_source_check(const ssmp_run *run, const ssmp_run *first,
                               uint32_t stop)
 {
@@ -4070,7 +4100,7 @@ SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
     uint32_t i;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
-        /* A source that is off keeps its place, but not at the end. */
+        /* A source that is off keeps its place, unless that is the end. */
         if (s->run.now.step != 0 &&
             (mix->sources[i].in_mix.weight != STATESAMPLER_OFF ||
              s->run.now.position == s->run.segment.end))
@@ -4158,7 +4188,7 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
     return more;
 }
 
-/* OK if `at` serves a turn. */
+/* OK if mix_at serves this turn. */
 SSMP_NOINLINE int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
 {
     if (turn < mix->base_turn)
@@ -4325,7 +4355,8 @@ SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
     turns = ssmp_source_turns(source, mix, mix->tick);
     if (turns + step < now)
         return STATESAMPLER_ERANGE_SERVED;
-    /* As far after the present turns as the step is after now, or before. */
+    /* The turn is as far from the present one as the step is from now, counted
+       in turns of this source. */
     turns += step - now;
     tick = ssmp_mix_tick_of(mix, in_mix->seat, in_mix->turns + turns);
     *turn = STATESAMPLER_NONE;
@@ -4389,7 +4420,7 @@ typedef struct ssmp_source_state {
     ssmp_run run;
 } ssmp_source_state;
 
-/* This fits a size_t, as the sources themselves are larger. */
+/* This fits into a size_t, as the sources themselves need more bytes. */
 SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
 {
     return (size_t)num_sources * SSMP_SOURCE_BYTES + SSMP_MIX_HEAD + 8;
@@ -5103,7 +5134,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 #ifdef STATESAMPLER_STB_DS
 
 /* Splits a hash so that no byte has its highest bit set: stb_ds shifts the
-   bytes of a key as int, which is undefined from 128 on. */
+   bytes of a key as int, and for bytes of 128 or more that is undefined. */
 static inline void ssmp_dataset_set(statesampler_dataset *dataset,
                                     uint64_t hash)
 {
@@ -5113,8 +5144,8 @@ static inline void ssmp_dataset_set(statesampler_dataset *dataset,
     dataset->value = hash;
 }
 
-/* The number of the dataset whose name has this hash, or NOBODY. stb_ds's own
-   macros want a member `key`, and typeof, which gcc does not have with
+/* The number of the dataset whose name has this hash, or NOBODY. The macros of
+   stb_ds need a member `key`, and typeof, which gcc does not have with
    -std=c99. */
 static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
                                            uint64_t hash)
@@ -5211,7 +5242,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
 
 #define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES)
 
-/* Where the state of the mix begins, after so many hashes. */
+/* The offset of the mix's state, which stands after so many hashes. */
 static inline size_t ssmp_mixture_head(uint32_t count)
 {
     return 16 + 8 * (size_t)count;
@@ -5345,7 +5376,8 @@ static inline int ssmp_mixture_resume(statesampler_mixture *mixture,
     if (state->same)
         return statesampler_mix_load(mix, state->mix_state,
                                      ssmp_mix_bytes(mix->num_sources));
-    /* All begin their epoch; then those that are in the state go on. */
+    /* Every dataset begins its epoch anew; those that are in the state then go
+       on where they were. */
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
         source->in_mix.first_epoch = source->sampler.run.now.epoch;
@@ -5388,7 +5420,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
         code = ssmp_mixture_compare(mixture, &old);
     if (code == STATESAMPLER_OK)
         code = ssmp_mixture_resume(mixture, &old, restart);
-    /* After a mismatch they say which dataset it was. */
+    /* After a mismatch the changes say which dataset it was. */
     if (code != STATESAMPLER_OK &&
         STATESAMPLER_KIND(code) != STATESAMPLER_EMISMATCH)
         arrfree(mixture->changes);
