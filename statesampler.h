@@ -4714,14 +4714,15 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
         {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
     };
     uint32_t rank = 0, world_size = 1;
-    int i = 0, code;
+    int i = 0, code = STATESAMPLER_OK;
     STATESAMPLER_ASSERT(desc);
     /* In a batch script Slurm sets a rank, too, but that is one process. */
     while (i < 4 && !getenv(names[i][1]) && (i == 3 || !getenv(names[i][2])))
         i++;
     if (launcher)
         *launcher = i < 4 ? names[i][0] : "none";
-    code = i < 4 ? ssmp_env_read(&world_size, names[i][1]) : STATESAMPLER_OK;
+    if (i < 4)
+        code = ssmp_env_read(&world_size, names[i][1]);
     if (i < 4 && code == STATESAMPLER_OK)
         code = ssmp_env_read(&rank, names[i][2]);
     if (code != STATESAMPLER_OK)
