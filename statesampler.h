@@ -1576,6 +1576,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_epoch_key(uint64_t seed, uint64_t epoch,
                                               uint64_t stream)
 {
     uint64_t key = ssmp_derive(0, seed);
+
     key = ssmp_derive(key, epoch);
     return ssmp_derive(key, stream);
 }
@@ -1584,6 +1585,7 @@ STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
                                             size_t size)
 {
     const unsigned char *byte = (const unsigned char *)bytes;
+
     STATESAMPLER_ASSERT(bytes || size == 0);
     for (; size != 0; size--)
         hash = ssmp_derive(hash, *byte++);
@@ -1600,10 +1602,12 @@ STATESAMPLER_DEF uint64_t statesampler_hash(uint64_t hash, const void *bytes,
 SSMP_FN uint32_t ssmp_sqrt_ceil(uint64_t n)
 {
     uint32_t root = 0, bit = (uint32_t)1 << 14;
+
     if (n > (uint32_t)1 << 30)
         bit = (uint32_t)1 << 30;
     for (; bit != 0; bit >>= 1) {
         uint64_t t = root | bit;
+
         if (t * t < n)
             root = (uint32_t)t;
     }
@@ -1628,6 +1632,7 @@ SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n), right, power = 2, shift = 0;
+
     perm->n = n;
     /* With both sizes odd every round would be an even permutation. */
     perm->left = root + (root & 1);
@@ -1650,9 +1655,11 @@ SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
     uint64_t state = ssmp_derive(key, perm->n);
     uint32_t *keys = perm->keys;
     uint32_t *end = keys + ((uint32_t)perm->rounds << perm->wide);
+
     perm->key = key;
     for (; keys != end; keys += 2) {
         uint64_t word;
+
         state += SSMP_GOLDEN;
         word = ssmp_scramble(state);
         keys[0] = (uint32_t)word | (uint32_t)!perm->wide << 31;
@@ -1695,8 +1702,10 @@ SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
     const uint32_t add = wide ? key[0] : key[0] & 0xffffu;
     const uint32_t mul = wide ? key[1] : key[0] >> 16;
     uint32_t *end = half + count;
+
     for (; half != end; half++, other++) {
         uint32_t x = *other ^ add;
+
         if (wide) {
             x *= (uint32_t)(((uint64_t)x * mul) >> 32);
             x = (uint32_t)(((uint64_t)x * span) >> 32);
@@ -1736,6 +1745,7 @@ SSMP_FN void ssmp_perm_network(uint32_t *l, uint32_t *r,
                                int wide)
 {
     uint32_t i;
+
     for (i = 0; i < perm->rounds; i += 2) {
         ssmp_perm_round(l, r, perm, i, count, wide);
         ssmp_perm_round(r, l, perm, i + 1, count, wide);
@@ -1760,6 +1770,7 @@ SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
     uint32_t l = ssmp_perm_quotient(perm, position);
     uint32_t r = (uint32_t)(position - (uint64_t)l * perm->right);
     uint32_t iterations = ssmp_perm_outside(perm);
+
     do {
 #ifdef SSMP_REGISTERS64 /* gcc -O3 would mix both */
         if (perm->wide)
@@ -1798,6 +1809,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 {
     uint32_t left, right, l, r, i, iterations;
     int wide;
+
     STATESAMPLER_ASSERT(perm && index < perm->n);
     wide = (int)perm->wide;
     iterations = ssmp_perm_outside(perm);
@@ -1901,6 +1913,7 @@ typedef uint16_t ssmp_half __attribute__((may_alias));
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 {
     const ssmp_v32 zero = {0};
+
     return wide ? zero + x : (ssmp_v32)((ssmp_v16)zero + (uint16_t)x);
 }
 
@@ -1931,6 +1944,7 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
 {
     const ssmp_v32 even = (x & 0xffffu) * (y & 0xffffu);
+
     return (ssmp_v16)(even >> 16 | ((x >> 16) * (y >> 16) & 0xffff0000u));
 }
 #endif
@@ -1950,11 +1964,13 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
     if (wide) {
         const ssmp_v32 mul = ssmp_splat(key[1], wide);
         ssmp_v32 x = other ^ ssmp_splat(key[0], wide);
+
 #ifdef SSMP_HIGH32
         x *= SSMP_HIGH32(x, mul);
         x = half - SSMP_HIGH32(x, span);
 #else
         ssmp_v64 even = (ssmp_v64)x, odd = even >> 32;
+
         even = SSMP_EVEN32(even, SSMP_EVEN32(even, mul) >> 32);
         odd = SSMP_EVEN32(odd, SSMP_EVEN32(odd, mul) >> 32);
         even = SSMP_EVEN32(even, span) >> 32;
@@ -1965,6 +1981,7 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
     } else {
         const ssmp_half *halves = (const ssmp_half *)key;
         ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(halves[SSMP_LOW], 0));
+
         x *= SSMP_HIGH16(x, ssmp_splat(halves[!SSMP_LOW], 0));
         x = (ssmp_v16)half - SSMP_HIGH16(x, span);
         return (ssmp_v32)SSMP_REDUCE(16, x, (ssmp_v16)size);
@@ -1980,6 +1997,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(const statesampler_perm *perm,
     const uint32_t *key = perm->keys, *end = key + (perm->rounds << wide);
     ssmp_v32 span_l = left, span_r = right;
     uint32_t j;
+
     for (; key != end; key += 2 << wide) {
         for (j = 0; j < vectors; j++)
             p[j].l = ssmp_round(p[j].l, p[j].r, key, left, span_l, wide);
@@ -2034,6 +2052,7 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     ssmp_v64 sum_l = {0}, sum_r = {0};
     uint32_t i, bit;
+
     if (left < lanes) {
         for (i = 0; i < lanes; i++)
             b->part[i] = positions[i < left ? i : 0];
@@ -2042,12 +2061,14 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
     for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
         const ssmp_v64 x = *(const ssmp_array64 *)positions;
         ssmp_v64 l = SSMP_EVEN32(x, reciprocal), r;
+
         if (wide)
             l = (l >> 32) + SSMP_EVEN32(x >> 32, reciprocal);
         l >>= b->perm->shift + (wide ? 0 : 32);
         r = x - SSMP_EVEN32(l, right);
         if (wide) {
             const ssmp_v64 less = r >> 63; /* 1: l is 1 more */
+
             l -= less;
             r += SSMP_EVEN32(less, right);
         }
@@ -2069,6 +2090,7 @@ SSMP_ALWAYS_INLINE void ssmp_steps_begin(ssmp_steps *steps, ssmp_bulk *b,
     const uint32_t down = ssmp_perm_quotient(b->perm, step) + 1;
     ssmp_v64 zero = {0}, x = zero, positions[4];
     uint32_t j;
+
     steps->down = ssmp_splat(down, wide);
     steps->on = ssmp_splat((uint32_t)step - down * right, wide);
     steps->right = ssmp_splat(right, wide);
@@ -2086,12 +2108,14 @@ SSMP_ALWAYS_INLINE void ssmp_steps_begin(ssmp_steps *steps, ssmp_bulk *b,
 SSMP_ALWAYS_INLINE void ssmp_steps_next(ssmp_steps *steps, const int wide)
 {
     ssmp_pairs *next = &steps->next;
+
     if (wide) {
         next->r += steps->on;
         next->l += steps->down - (next->r >> 31);
         next->r = SSMP_REDUCE(32, next->r, steps->right);
     } else {
         const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)steps->on;
+
         next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)steps->down -
                              (r >> 15));
         next->r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)steps->right);
@@ -2109,6 +2133,7 @@ SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
                                               const int wide)
 {
     ssmp_joiner joiner;
+
     joiner.right = perm->right;
     joiner.room = ((uint64_t)1 << (31 + 32 * wide)) - perm->n;
     return joiner;
@@ -2123,8 +2148,10 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(uint64_t *out, const ssmp_pairs *p,
     const ssmp_v32 l = p->l, r = p->r;
     ssmp_array64 *to = (ssmp_array64 *)out;
     ssmp_v64 x, y;
+
     if (wide) {
         const ssmp_v32 by = ssmp_splat(right, wide);
+
         to[0] = x = SSMP_EVEN32(l, by) + ((ssmp_v64)r & SSMP_MAX32);
         to[1] = y = SSMP_EVEN32((ssmp_v64)l >> 32, by) + ((ssmp_v64)r >> 32);
         return (x + joiner.room) | (y + joiner.room);
@@ -2143,6 +2170,7 @@ SSMP_ALWAYS_INLINE int ssmp_any_negative(ssmp_v64 x, const int wide)
 {
     uint64_t any = 0;
     uint32_t i;
+
     for (i = 0; i < SSMP_BYTES / 8; i++)
         any |= x[i];
     if (!wide) /* the lower half of a lane, too */
@@ -2160,6 +2188,7 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
 {
     ssmp_v64 over;
     uint32_t i;
+
     if (count >= (uint32_t)SSMP_LANES16 >> wide)
         return ssmp_bulk_join(out, p, joiner, wide);
     over = ssmp_bulk_join(b->part, p, joiner, wide);
@@ -2178,6 +2207,7 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(uint64_t *out, size_t count,
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const ssmp_joiner joiner = ssmp_joiner_of(b->perm, wide);
     ssmp_v64 over = {0};
+
     for (; count >= lanes; count -= lanes, out += lanes, p++)
         over |= ssmp_bulk_join(out, p, joiner, wide);
     if (count != 0)
@@ -2191,6 +2221,7 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
 {
     const uint64_t n = b->perm->n;
     uint32_t k;
+
     for (; count != 0; count--, out++) {
         for (k = 0; *out - n < b->known && k < b->known; k++)
             *out = b->images[*out - n];
@@ -2207,6 +2238,7 @@ SSMP_ALWAYS_INLINE uint32_t ssmp_bulk_load_cells(ssmp_bulk *b, size_t count)
 {
     const uint32_t cells = ssmp_perm_outside(b->perm);
     uint32_t vectors = 0, j;
+
     if (cells == 0 || cells > SSMP_MAX_CELLS || cells > count / 4)
         return 0;
     b->known = cells;
@@ -2225,6 +2257,7 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_group(ssmp_bulk *b, uint32_t cells,
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const uint32_t vectors = ((uint32_t)count + lanes - 1) / lanes;
+
     ssmp_bulk_network(b->perm, b->pairs, cells + vectors);
     (void)ssmp_bulk_store(b->images, cells * lanes, b, b->pairs, wide);
     if (ssmp_bulk_store(out, count, b, b->pairs + cells, wide))
@@ -2240,6 +2273,7 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_fill(ssmp_bulk *b, uint64_t first,
     uint32_t cells = wide ? 0 : ssmp_bulk_load_cells(b, count), j;
     ssmp_steps steps;
     size_t some;
+
     ssmp_steps_begin(&steps, b, first, stride, wide);
     for (; count != 0; out += some, count -= some, cells = 0) {
         some = (size_t)ssmp_min(count, (SSMP_VECTORS - cells) * lanes);
@@ -2262,6 +2296,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_fill_few(ssmp_bulk *b, uint64_t first,
     ssmp_steps steps;
     ssmp_pairs two[2];
     ssmp_v64 over;
+
     ssmp_steps_begin(&steps, b, first, stride, 0);
     two[0] = steps.next;
     ssmp_steps_next(&steps, 0);
@@ -2282,6 +2317,7 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_map(ssmp_bulk *b, uint64_t *values,
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     uint32_t j;
     size_t some;
+
     for (; count != 0; values += some, count -= some) {
         some = (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
         for (j = 0; j * lanes < some; j++)
@@ -2304,6 +2340,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 #ifdef SSMP_BYTES
     if (count > 1) { /* a lone one is faster by itself */
         ssmp_bulk b;
+
         b.perm = perm;
         b.known = 0;
         if (perm->wide)
@@ -2317,6 +2354,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 #elif defined(SSMP_PAIRS)
     for (; count >= SSMP_PAIRS; count -= SSMP_PAIRS) {
         uint32_t l[SSMP_PAIRS], r[SSMP_PAIRS], i;
+
         for (i = 0; i < SSMP_PAIRS; i++, first += stride) {
             l[i] = ssmp_perm_quotient(perm, first);
             r[i] = (uint32_t)(first - (uint64_t)l[i] * perm->right);
@@ -2327,6 +2365,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
             ssmp_perm_network(l, r, perm, SSMP_PAIRS, 0);
         for (i = 0; i < SSMP_PAIRS; i++) {
             uint64_t index = (uint64_t)l[i] * perm->right + r[i];
+
             *out++ = index < perm->n ? index : ssmp_perm_walk(perm, index);
         }
     }
@@ -2341,6 +2380,7 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
     STATESAMPLER_ASSERT(perm && (values || count == 0));
 #ifdef SSMP_BYTES
     ssmp_bulk b;
+
     b.perm = perm;
     b.known = 0;
     if (perm->wide)
@@ -2397,6 +2437,7 @@ SSMP_NOINLINE void ssmp_order_set(ssmp_order *order, const ssmp_run *run,
     const uint32_t blocks = SSMP_BLOCKS(segment);
     uint64_t key, quota;
     uint32_t longer;
+
     if (ssmp_order_is(order, epoch, blocks, block))
         return;
     if (!ssmp_order_knows(order, epoch)) {
@@ -2437,6 +2478,7 @@ SSMP_FN const ssmp_order *ssmp_reader_order(const ssmp_reader *reader,
                                             uint32_t block)
 {
     const uint32_t blocks = SSMP_BLOCKS(reader->segment);
+
     if (ssmp_order_is(&reader->s->ready, reader->at.epoch, blocks, block))
         return &reader->s->ready;
     ssmp_order_set(reader->spare, &reader->s->run, reader->segment,
@@ -2453,6 +2495,7 @@ SSMP_FN const statesampler_perm *ssmp_order_window(
     uint64_t window_size = run->chunk_size * run->window;
     uint64_t size = ssmp_min(window_size, order->size - window * window_size);
     uint64_t key = ssmp_derive(order->key, SSMP_WINDOW + window);
+
     if (order->inside.n == size && order->inside.key == key)
         return &order->inside;
     if (spare->inside.n != size || spare->inside.key != key)
@@ -2478,10 +2521,12 @@ SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
     const uint64_t size = chunks->size, full = chunks->full;
     const uint64_t inverse = chunks->inverse;
     size_t i;
+
     for (i = 0; i < count; i++) {
         const uint64_t q = values[i];
         uint64_t number = inverse ? q * inverse >> 32 : q / size;
         uint64_t offset = q - number * size;
+
         number += before;
         if (offset >= size) {
             offset -= size;
@@ -2505,8 +2550,10 @@ SSMP_FN void ssmp_chunks_join(uint64_t *samples, const uint64_t *numbers,
 {
     const uint64_t size = chunks->size, last = chunks->full - 1;
     size_t i;
+
     for (i = 0; i < count; i++) {
         const uint64_t number = offsets[i] < size ? numbers[i] : last;
+
         samples[i] = offsets[i] + start + number * size;
     }
 }
@@ -2521,6 +2568,7 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
     uint64_t numbers[SSMP_BUFFER];
     ssmp_chunks chunks;
     size_t done, some, piece;
+
     chunks.size = run->chunk_size;
     chunks.full = order->perm.n;
     chunks.inverse = 0;
@@ -2532,6 +2580,7 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
         const uint64_t inside = first - window * window_size;
         const statesampler_perm *perm =
             ssmp_order_window(reader->spare, order, run, window);
+
         if (SSMP_BUFFER == 1)
             some = 1;
         else if (stride == 0)
@@ -2542,6 +2591,7 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
         for (done = 0; done < some; done += piece) {
             /* Offsets take the place of values, and samples theirs. */
             uint64_t *at = out + done;
+
             piece = (size_t)ssmp_min(some - done, SSMP_BUFFER);
             ssmp_chunks_divide(numbers, at, at, &chunks, window * run->window,
                                piece);
@@ -2572,17 +2622,20 @@ SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
     uint64_t mask = size - 1, sum = first_sum;
     uint64_t number;
     size_t i;
+
     for (i = 1; i < 64; i *= 2)
         mask |= mask >> i;
     for (i = 0; i < count; i++) {
         uint64_t one = ssmp_order_word(sum, 1) & mask;
         uint64_t two = ssmp_order_word(sum, 2) & mask;
+
         out[i] = one < size ? one : two;
         sum += stride;
     }
     sum = first_sum;
     for (i = 0; i < count; i++) {
         uint64_t sample = out[i];
+
         for (number = 3; sample >= size; number++)
             sample = ssmp_order_word(sum, number) & mask;
         out[i] = sample + order->start;
@@ -2602,6 +2655,7 @@ SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
     const ssmp_order *order;
     uint64_t start;
     size_t i;
+
     if (blocks != 1) {
         block = (uint32_t)(first % blocks);
         first /= blocks;
@@ -2631,6 +2685,7 @@ SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     uint64_t sample)
 {
     uint64_t nth, window;
+
     if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SEQUENTIAL)
         return sample;
     if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SHUFFLE)
@@ -2684,6 +2739,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                uint32_t parts)
 {
     uint32_t over = (uint32_t)(samples % parts);
+
     if (tail == STATESAMPLER_TAIL_DROP)
         return samples - over;
     if (tail == STATESAMPLER_TAIL_PAD && over != 0)
@@ -2700,6 +2756,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
 {
     if (SSMP_PARTITION(run) == STATESAMPLER_PARTITION_BLOCKED) {
         const uint64_t block = position % blocks;
+
         if (block < run->num_samples)
             return block;
     }
@@ -2715,6 +2772,7 @@ SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
     const uint64_t base = segment->base.position;
     uint64_t length = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
                                       SSMP_BLOCKS(segment));
+
     length = length > base ? length - base : 0;
     length = ssmp_tail_round(SSMP_TAIL(run), length, shape->world_size);
     if (shape->drop_last)
@@ -2753,6 +2811,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_shape_steps(const ssmp_run *run,
                                                 const ssmp_shape *shape)
 {
     ssmp_segment whole;
+
     ssmp_segment_begin(&whole, run, shape, 0);
     return ssmp_segment_steps(&whole, ssmp_global_batch(shape));
 }
@@ -2763,6 +2822,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_cursor_move(ssmp_cursor *cursor,
                                             uint64_t positions)
 {
     uint64_t position = cursor->position + positions;
+
     if (SSMP_CARRY(segment) && position >= segment->end) {
         cursor->epoch += position / segment->end;
         position %= segment->end;
@@ -2802,6 +2862,7 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_segment_count(const ssmp_segment *segment,
                                                 uint64_t position)
 {
     const size_t full = (size_t)shape->batch_size;
+
     if (SSMP_CARRY(segment))
         return full;
     return ssmp_shape_below(shape, segment->end, position + shape->rank, full);
@@ -2817,6 +2878,7 @@ SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
     const uint64_t world_size = reader->s->run.shape.world_size;
     uint64_t indices[(SSMP_BUFFER + 1) / 2];
     size_t spacing = 1, slot, done, i, some;
+
     /* Every spacing-th slot is of the same block. */
     while (spacing < count &&
            spacing * world_size % SSMP_BLOCKS(reader->segment) != 0)
@@ -2845,6 +2907,7 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
     const uint32_t stride = run->shape.world_size;
     ssmp_reader reader;
     size_t some;
+
     reader.s = s;
     reader.segment = segment;
     reader.spare = spare;
@@ -2852,6 +2915,7 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
     ssmp_cursor_move(&reader.at, segment, run->shape.rank);
     for (; count != 0; out += some, count -= some) {
         uint64_t first = reader.at.position;
+
         some = ssmp_shape_below(&run->shape, run->num_samples, first, count);
         if (some == 0) { /* padding */
             some = 1;
@@ -2874,6 +2938,7 @@ STATESAMPLER_DEF uint64_t statesampler_sample_seed(const statesampler *s,
                                                    uint64_t index)
 {
     uint64_t key;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     key = s->ready.seed_key;
     if (!ssmp_order_knows(&s->ready, epoch)) {
@@ -2945,6 +3010,7 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
 SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
 {
     int code = ssmp_shape_check(&run->shape);
+
     if (run->num_samples > STATESAMPLER_MAX_SAMPLES)
         return STATESAMPLER_EINVAL_NUM_SAMPLES;
     if (code != STATESAMPLER_OK)
@@ -2971,6 +3037,7 @@ SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
 SSMP_NOINLINE void ssmp_run_set(ssmp_run *run, const statesampler_desc *desc)
 {
     const int windows = desc->order == STATESAMPLER_ORDER_WINDOW;
+
     run->num_samples = desc->num_samples;
     run->seed = desc->seed;
     run->stream = desc->stream;
@@ -2988,6 +3055,7 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
 {
     ssmp_run run;
     int code;
+
     STATESAMPLER_ASSERT(s && desc);
     ssmp_run_set(&run, desc);
     code = ssmp_run_check_desc(&run);
@@ -3026,6 +3094,7 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_sampler_prepare(statesampler *s)
 {
     const ssmp_run *run = &s->run;
     const uint32_t blocks = SSMP_BLOCKS(&run->segment);
+
     ssmp_order_set(&s->ready, run, &run->segment, run->now.epoch,
                    (uint32_t)((run->now.position + run->shape.rank) % blocks));
 }
@@ -3049,6 +3118,7 @@ STATESAMPLER_DEF void statesampler_set_epoch(statesampler *s, uint64_t epoch)
 SSMP_NOINLINE void ssmp_sampler_rebase(statesampler *s)
 {
     ssmp_run *run = &s->run;
+
     if ((run->now.position | run->now.step) == 0) {
         statesampler_begin(s, run->now.epoch);
         return;
@@ -3064,6 +3134,7 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
     ssmp_run *run;
     ssmp_shape shape;
     int code, same;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
     ssmp_shape_set(&shape, rank, world_size, batch_size, 0);
@@ -3087,6 +3158,7 @@ STATESAMPLER_DEF int statesampler_resize(statesampler *s, uint64_t num_samples)
     ssmp_run *run;
     ssmp_segment *segment;
     uint64_t served;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
     if (num_samples > STATESAMPLER_MAX_SAMPLES)
@@ -3121,6 +3193,7 @@ SSMP_FN size_t ssmp_sampler_serve(uint64_t *out, statesampler *s)
     const ssmp_segment *segment = &run->segment;
     const uint64_t global_batch = ssmp_global_batch(&run->shape);
     size_t count = ssmp_segment_count(segment, &run->shape, run->now.position);
+
     if (out)
         ssmp_sampler_fill(out, s, segment, &run->now, &s->ready, count);
     run->now.step++;
@@ -3138,6 +3211,7 @@ STATESAMPLER_DEF int statesampler_next(statesampler *s, uint64_t *out,
 {
     size_t samples = 0;
     int more = 0;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     if (s->run.now.position != s->run.segment.end) {
         samples = ssmp_sampler_serve(out, s);
@@ -3156,6 +3230,7 @@ SSMP_NOINLINE int ssmp_sampler_find(ssmp_cursor *cursor, const statesampler *s,
 {
     const ssmp_segment *segment = &s->run.segment;
     const uint64_t global_batch = ssmp_global_batch(&s->run.shape);
+
     if (step < segment->base.step)
         return STATESAMPLER_ERANGE_BASE;
     if (SSMP_CARRY(segment) && step > STATESAMPLER_NONE / 2)
@@ -3173,8 +3248,10 @@ SSMP_NOINLINE size_t ssmp_sampler_peek(uint64_t *out, const statesampler *s,
                                        const ssmp_cursor *cursor)
 {
     size_t count = ssmp_segment_count(segment, &s->run.shape, cursor->position);
+
     if (out) {
         ssmp_order spare;
+
         ssmp_order_clear(&spare);
         ssmp_sampler_fill(out, s, segment, cursor, &spare, count);
     }
@@ -3187,6 +3264,7 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
     ssmp_cursor cursor;
     size_t samples = 0;
     int code;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     code = ssmp_sampler_find(&cursor, s, step);
     if (code == STATESAMPLER_ERANGE_END) {
@@ -3224,6 +3302,7 @@ STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s)
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
 {
     const ssmp_segment *segment;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     segment = &s->run.segment;
     if (SSMP_CARRY(segment))
@@ -3244,6 +3323,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     const ssmp_segment *segment;
     const ssmp_shape *shape;
     uint64_t n, end, used;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && counts);
     segment = &s->run.segment;
     shape = &s->run.shape;
@@ -3258,6 +3338,7 @@ STATESAMPLER_DEF void statesampler_get_counts(const statesampler *s,
     counts->rank_batches = STATESAMPLER_NONE;
     if (!SSMP_CARRY(segment)) {
         uint64_t remaining = end - segment->base.position;
+
         remaining += shape->world_size - 1 - shape->rank;
         counts->rank_samples = remaining / shape->world_size;
         counts->rank_batches =
@@ -3272,6 +3353,7 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
     ssmp_cursor cursor;
     uint64_t first;
     size_t count;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     run = &s->run;
     if (ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK)
@@ -3294,6 +3376,7 @@ SSMP_NOINLINE uint64_t ssmp_sampler_position_of(const statesampler *s,
     ssmp_reader reader;
     uint64_t quota = run->num_samples / blocks;
     uint64_t longer = run->num_samples % blocks, block;
+
     if (SSMP_TAIL(run) == STATESAMPLER_TAIL_DROP) {
         if (index >= run->num_samples - longer)
             return STATESAMPLER_NONE;
@@ -3320,6 +3403,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     const ssmp_cursor *base;
     const ssmp_shape *shape;
     uint64_t position, distance, global_batch;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && place);
     base = &s->run.segment.base;
     shape = &s->run.shape;
@@ -3358,6 +3442,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_bytes_load(const unsigned char *bytes,
                                                uint32_t size)
 {
     uint64_t value = 0;
+
     while (size != 0)
         value = value << 8 | bytes[--size];
     return value;
@@ -3376,6 +3461,7 @@ SSMP_FN void ssmp_bytes_store(unsigned char *bytes, uint32_t size,
 SSMP_NOINLINE uint64_t ssmp_state_hash(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = 0;
+
     for (; size != 0; size -= 8, bytes += 8) {
         hash ^= ssmp_bytes_load(bytes, 8);
         hash *= SSMP_GOLDEN;
@@ -3405,6 +3491,7 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
                                    size_t expected)
 {
     uint32_t found;
+
     if (size < 8)
         return STATESAMPLER_ECORRUPT_SIZE;
     found = (uint32_t)ssmp_bytes_load(bytes + 4, 2);
@@ -3459,6 +3546,7 @@ SSMP_FN const ssmp_field *ssmp_run_fields(void)
         SSMP_FIELD(80, 8, ssmp_run, segment.base.epoch, 0),
         SSMP_FIELD(88, 8, ssmp_run, segment.base.position, 0),
         SSMP_FIELD(96, 8, ssmp_run, segment.base.step, 0)};
+
     return fields;
 }
 
@@ -3486,6 +3574,7 @@ SSMP_NOINLINE void ssmp_fields_load(void *to, const ssmp_field *fields,
     for (; count != 0; count--, fields++) {
         void *member = (char *)to + fields->member;
         uint64_t value = ssmp_bytes_load(bytes + fields->offset, fields->size);
+
         if (fields->size == 8)
             *(uint64_t *)member = value;
         else
@@ -3498,6 +3587,7 @@ SSMP_NOINLINE int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
 {
     const ssmp_field *field = ssmp_run_fields();
     const ssmp_field *end = field + SSMP_MATCHED_FIELDS;
+
     for (; field != end; field++)
         if (ssmp_field_get(field, run) != ssmp_field_get(field, other))
             return STATESAMPLER_EMISMATCH - field->mismatch;
@@ -3513,6 +3603,7 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
     const uint64_t global_batch = ssmp_global_batch(&run->shape);
     ssmp_cursor found;
     uint64_t steps;
+
     ssmp_segment_close(segment, run, &run->shape);
     if ((SSMP_CARRY(segment) && base->position >= segment->end) ||
         base->position > SSMP_MAX_POSITION ||
@@ -3536,6 +3627,7 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
 SSMP_NOINLINE void ssmp_sampler_resume(statesampler *s, const ssmp_run *run)
 {
     ssmp_run *own = &s->run;
+
     ssmp_cursor_copy(&own->now, &run->now);
     ssmp_cursor_copy(&own->segment.base, &run->segment.base);
     own->segment.blocks = run->segment.blocks;
@@ -3553,6 +3645,7 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
                                        size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 &&
                         (out || size == 0));
     if (size < STATESAMPLER_STATE_BYTES)
@@ -3572,6 +3665,7 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
     uint64_t zero;
     int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
                                 SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES);
+
     if (code != STATESAMPLER_OK)
         return code;
     ssmp_fields_load(run, ssmp_run_fields(), SSMP_RUN_FIELDS, bytes);
@@ -3601,6 +3695,7 @@ STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
 {
     ssmp_run run;
     int code;
+
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 &&
                         (state || size == 0));
     code = ssmp_run_read(&run, (const unsigned char *)state, size);
@@ -3617,6 +3712,7 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 {
     ssmp_run run;
     int code;
+
     STATESAMPLER_ASSERT(state || size == 0);
     code = ssmp_run_read(&run, (const unsigned char *)state, size);
     if (code != STATESAMPLER_OK)
@@ -3690,6 +3786,7 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_branch_divide(ssmp_branch *branch,
     const uint32_t weight = branch->weight, right = branch->seat + branch->bit;
     uint32_t left;
     uint64_t product;
+
     if (right >= mix->seats)
         return 0;
     left = weight - ssmp_mix_node(mix, right)->weight;
@@ -3721,6 +3818,7 @@ SSMP_NOINLINE uint64_t ssmp_mix_turns_of(const statesampler_mix *mix,
                                          uint32_t seat, uint64_t tick)
 {
     ssmp_branch branch;
+
     ssmp_branch_begin(&branch, mix, tick);
     while (ssmp_branch_divide(&branch, mix))
         ssmp_branch_enter(&branch, !(seat & branch.bit));
@@ -3733,6 +3831,7 @@ SSMP_NOINLINE uint32_t ssmp_mix_seat_of(uint64_t *turns,
                                         uint64_t tick)
 {
     ssmp_branch branch;
+
     ssmp_branch_begin(&branch, mix, tick);
     while (ssmp_branch_divide(&branch, mix))
         ssmp_branch_enter(&branch, branch.next_left);
@@ -3749,9 +3848,11 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
 {
     uint32_t weights[32], level = 0, node = 0, right;
     uint64_t periods;
+
     weights[0] = mix->period;
     while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
         uint32_t child = ssmp_mix_node(mix, right)->weight;
+
         if (seat >> level & 1)
             node = right;
         else
@@ -3763,6 +3864,7 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
     for (; level != 0; level--) {
         uint32_t weight = weights[level - 1];
         uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
+
         turns = (turns * weight + half) / weights[level]; /* below 2^62 */
     }
     if (periods >= SSMP_TOO_FAR / mix->period)
@@ -3777,6 +3879,7 @@ SSMP_NOINLINE uint64_t ssmp_source_turns(const statesampler_source *source,
 {
     const ssmp_in_mix *in_mix = &source->in_mix;
     uint64_t turns = ssmp_mix_turns_of(mix, in_mix->seat, tick) - in_mix->turns;
+
     if (mix->stop == STATESAMPLER_STOP_ALL)
         turns = ssmp_min(turns, in_mix->remaining);
     return turns;
@@ -3787,6 +3890,7 @@ SSMP_FN uint64_t ssmp_mix_turns(const statesampler_mix *mix, uint64_t tick)
 {
     uint64_t sum = 0;
     uint32_t seat;
+
     if (mix->stop != STATESAMPLER_STOP_ALL)
         return tick - mix->base_tick;
     for (seat = 0; seat < mix->seats; seat++)
@@ -3802,6 +3906,7 @@ SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 {
     const uint64_t turns = turn - mix->base_turn;
     uint64_t tick = mix->base_tick + turns, jump = 1;
+
     if (mix->stop != STATESAMPLER_STOP_ALL)
         return tick;
     while (ssmp_mix_turns(mix, tick + jump) <= turns) {
@@ -3824,6 +3929,7 @@ SSMP_FN void ssmp_mix_seat(statesampler_mix *mix, uint32_t source)
     ssmp_in_mix *in_mix = &mix->sources[source].in_mix;
     const uint32_t seat = mix->seats++;
     uint32_t bit;
+
     in_mix->seat = seat;
     ssmp_mix_node(mix, seat)->source = source;
     ssmp_mix_node(mix, seat)->weight = 0;
@@ -3845,6 +3951,7 @@ SSMP_FN void ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
 {
     statesampler_source *source = ssmp_mix_seated(mix, seat);
     const ssmp_run *run = &source->sampler.run;
+
     source->in_mix.remaining =
         run->segment.base.step +
         ssmp_segment_steps(&run->segment, ssmp_global_batch(&run->shape)) -
@@ -3857,6 +3964,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_mix_finish_of(const statesampler_mix *mix,
                                                   uint32_t seat)
 {
     const ssmp_in_mix *in_mix = &ssmp_mix_seated(mix, seat)->in_mix;
+
     return ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
 }
 
@@ -3866,6 +3974,7 @@ SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
 {
     uint64_t first = mix->seats ? SSMP_TOO_FAR : mix->tick;
     uint32_t seat;
+
     for (seat = 0; seat < mix->seats; seat++)
         if (mix->stop == STATESAMPLER_STOP_FIRST ||
             SSMP_CARRY(&ssmp_mix_seated(mix, seat)->sampler.run.segment))
@@ -3880,8 +3989,10 @@ SSMP_FN uint64_t ssmp_mix_last_finish(const statesampler_mix *mix)
 {
     uint64_t last = mix->tick;
     uint32_t seat;
+
     for (seat = 0; seat < mix->seats; seat++) {
         uint64_t finish;
+
         if (mix->stop == STATESAMPLER_STOP_RESTART &&
             ssmp_source_finished(ssmp_mix_seated(mix, seat)))
             continue;
@@ -3899,6 +4010,7 @@ SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
     const int never = mix->stop == STATESAMPLER_STOP_NEVER;
     uint64_t finish;
     uint32_t seat;
+
     for (seat = 0; seat < mix->seats; seat++)
         ssmp_mix_note(mix, seat);
     if (never || mix->stop == STATESAMPLER_STOP_FIRST)
@@ -3929,12 +4041,14 @@ SSMP_FN int ssmp_mix_has_steps(const statesampler_mix *mix,
 SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
 {
     uint32_t i;
+
     mix->seats = 0;
     mix->period = 0;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
         ssmp_in_mix *in_mix = &mix->sources[i].in_mix;
         const uint32_t had = in_mix->seat != SSMP_NOBODY;
+
         if (mix->turn == 0)
             in_mix->first_epoch = s->run.now.epoch;
         if (SSMP_CARRY(&s->run.segment))
@@ -3978,6 +4092,7 @@ SSMP_NOINLINE void ssmp_weights_add(ssmp_weights *weights, uint32_t weight,
                                     const ssmp_shape *shape)
 {
     uint64_t steps;
+
     weight = ssmp_weight(weight);
     if (weight == STATESAMPLER_OFF)
         return;
@@ -4026,6 +4141,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
     uint64_t samples = 0;
     uint32_t i;
     int code;
+
     STATESAMPLER_ASSERT(mix && (sources || num_sources == 0));
     if (num_sources == 0)
         return STATESAMPLER_EINVAL_NO_SOURCES;
@@ -4033,6 +4149,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
         return STATESAMPLER_EINVAL_STOP;
     for (i = 0; i < num_sources; i++) {
         const ssmp_run *run = &sources[i].sampler.run;
+
         STATESAMPLER_ASSERT(run->shape.world_size != 0);
         code = ssmp_source_check(run, &sources->sampler.run, stop);
         if (code != STATESAMPLER_OK)
@@ -4068,6 +4185,7 @@ SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_source_at(
     uint64_t had;
     const uint32_t seat = ssmp_mix_seat_of(&had, mix, tick);
     statesampler_source *source = ssmp_mix_seated(mix, seat);
+
     *turns = had - source->in_mix.turns;
     return source;
 }
@@ -4082,6 +4200,7 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
     const ssmp_in_mix *in_mix = &source->in_mix;
     const uint64_t global_batch = ssmp_global_batch(&run->shape);
     uint64_t steps = in_mix->step - in_mix->segment.base.step + turns;
+
     ssmp_segment_copy(segment, &in_mix->segment);
     if (turns > in_mix->remaining) {
         turns -= in_mix->remaining + 1;
@@ -4098,8 +4217,10 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
 SSMP_FN void ssmp_mix_begin(statesampler_mix *mix)
 {
     uint32_t i;
+
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
+
         /* A source that is off keeps its place, unless that is the end. */
         if (s->run.now.step != 0 &&
             (mix->sources[i].in_mix.weight != STATESAMPLER_OFF ||
@@ -4118,10 +4239,12 @@ SSMP_FN void ssmp_mix_jump(statesampler_mix *mix)
 {
     uint64_t next = STATESAMPLER_NONE;
     uint32_t seat;
+
     for (seat = 0; seat < mix->seats; seat++) {
         const statesampler_source *source = ssmp_mix_seated(mix, seat);
         const ssmp_in_mix *in_mix = &source->in_mix;
         uint64_t turns = source->sampler.run.now.step - in_mix->step;
+
         if (turns < in_mix->remaining)
             next = ssmp_min(next,
                             ssmp_mix_tick_of(mix, seat, in_mix->turns + turns));
@@ -4141,6 +4264,7 @@ SSMP_FN statesampler_source *ssmp_mix_next_source(uint64_t *turns,
 {
     statesampler_source *source = ssmp_mix_source_at(turns, mix, mix->tick);
     uint32_t passed = 0;
+
     if (mix->stop != STATESAMPLER_STOP_ALL)
         return source;
     while (*turns >= source->in_mix.remaining) { /* ends with a jump */
@@ -4159,6 +4283,7 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
 {
     uint64_t turns;
     statesampler_source *source = ssmp_mix_next_source(&turns, mix);
+
     if (!statesampler_next(&source->sampler, out, count)) /* an epoch ends */
         (void)statesampler_next(&source->sampler, out, count);
     mix->tick++;
@@ -4174,10 +4299,12 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
 {
     size_t samples = 0;
     int more;
+
     STATESAMPLER_ASSERT(mix && mix->sources);
     more = mix->turn != mix->end;
     if (more) {
         uint32_t taken = ssmp_mix_serve(&samples, out, mix);
+
         if (source)
             *source = taken;
     } else {
@@ -4207,6 +4334,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
 {
     size_t samples = 0;
     int code;
+
     STATESAMPLER_ASSERT(mix && mix->sources);
     code = ssmp_mix_find(mix, turn);
     if (code == STATESAMPLER_OK) {
@@ -4215,6 +4343,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
         uint64_t turns, tick = ssmp_mix_tick(mix, turn);
         const statesampler_source *from = ssmp_mix_source_at(&turns, mix, tick);
         const statesampler *s = &from->sampler;
+
         ssmp_source_after(&segment, &cursor, from, turns);
         if (cursor.position == segment.end) {
             ssmp_segment_begin(&segment, &s->run, &s->run.shape,
@@ -4235,6 +4364,7 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
 {
     uint32_t seat;
     int code;
+
     STATESAMPLER_ASSERT(mix && mix->sources);
     code = ssmp_mix_find(mix, turn);
     if (code != STATESAMPLER_OK &&
@@ -4247,6 +4377,7 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
     for (seat = 0; seat < mix->seats; seat++) {
         statesampler_source *source = ssmp_mix_seated(mix, seat);
         ssmp_run *run = &source->sampler.run;
+
         ssmp_source_after(&run->segment, &run->now, source,
                           ssmp_source_turns(source, mix, mix->tick));
     }
@@ -4261,9 +4392,11 @@ STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
     ssmp_weights totals = {0, 0};
     uint32_t i;
     int code, same = 1;
+
     STATESAMPLER_ASSERT(mix && mix->sources && weights);
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
+
         ssmp_weights_add(&totals, weights[i], run, &run->shape);
         same &= ssmp_weight(weights[i]) == mix->sources[i].in_mix.weight;
     }
@@ -4287,9 +4420,11 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
     ssmp_shape shape;
     uint32_t i;
     int code, changed = 0;
+
     STATESAMPLER_ASSERT(mix && mix->sources);
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
+
         ssmp_shape_set(&shape, rank, world_size, run->shape.batch_size,
                        run->shape.drop_last);
         code = ssmp_shape_check(&shape);
@@ -4303,6 +4438,7 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
         return code;
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
+
         (void)statesampler_reshape(s, rank, world_size,
                                    s->run.shape.batch_size);
     }
@@ -4336,6 +4472,7 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
                                                   uint32_t source)
 {
     uint64_t samples = 0;
+
     STATESAMPLER_ASSERT(mix && mix->sources && source <= mix->num_sources);
     while (source != 0)
         samples += mix->sources[--source].sampler.run.num_samples;
@@ -4350,6 +4487,7 @@ SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
     const uint64_t now = source->sampler.run.now.step;
     uint64_t turns, tick;
     int code;
+
     if (in_mix->seat == SSMP_NOBODY)
         return STATESAMPLER_ERANGE_DROPPED;
     turns = ssmp_source_turns(source, mix, mix->tick);
@@ -4375,6 +4513,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
     statesampler_place found;
     uint64_t when;
     int code;
+
     STATESAMPLER_ASSERT(mix && mix->sources && turn && place);
     if (source >= mix->num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
@@ -4410,6 +4549,7 @@ SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_mix_fields(void)
         SSMP_FIELD(16, 8, statesampler_mix, epoch, 0),
         SSMP_FIELD(24, 8, statesampler_mix, turn, 0),
         SSMP_FIELD(32, 8, statesampler_mix, tick, 0)};
+
     return fields;
 }
 
@@ -4439,6 +4579,7 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     unsigned char *bytes = (unsigned char *)out, *to;
     size_t needed;
     uint32_t i;
+
     STATESAMPLER_ASSERT(mix && mix->sources && (out || size == 0));
     needed = ssmp_mix_bytes(mix->num_sources);
     if (size < needed)
@@ -4449,6 +4590,7 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     for (i = 0; i < mix->num_sources; i++, to += SSMP_SOURCE_BYTES) {
         const statesampler_source *source = mix->sources + i;
         uint32_t seated = source->in_mix.seat != SSMP_NOBODY;
+
         ssmp_bytes_store(to, 4, source->in_mix.weight);
         ssmp_bytes_store(to + 4, 4, ssmp_source_finished(source) | seated << 1);
         (void)statesampler_save(&source->sampler, to + 8,
@@ -4464,6 +4606,7 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
 {
     size_t expected = 0;
     int code;
+
     head->num_sources = 0;
     if (size >= SSMP_MIX_HEAD)
         ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
@@ -4513,6 +4656,7 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
 {
     ssmp_weights totals = {0, 0};
     uint32_t i;
+
     if (head->stop != mix->stop)
         return STATESAMPLER_EMISMATCH_STOP;
     if (head->num_sources != mix->num_sources)
@@ -4521,6 +4665,7 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
         const ssmp_run *run = &mix->sources[i].sampler.run;
         ssmp_source_state saved;
         int code = ssmp_source_read(&saved, bytes, i);
+
         if (code == STATESAMPLER_OK)
             code = ssmp_run_match(&saved.run, run);
         if (code != STATESAMPLER_OK)
@@ -4540,6 +4685,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     statesampler_mix head;
     uint32_t i;
     int code;
+
     STATESAMPLER_ASSERT(mix && mix->sources && (state || size == 0));
     code = ssmp_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK)
@@ -4568,6 +4714,7 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
     ssmp_source_state saved;
     statesampler_mix head;
     int code;
+
     STATESAMPLER_ASSERT(state || size == 0);
     code = ssmp_mix_read(&head, bytes, size);
     if (code == STATESAMPLER_OK && source >= head.num_sources)
@@ -4595,10 +4742,12 @@ STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
                                              size_t count)
 {
     size_t i;
+
     STATESAMPLER_ASSERT(audit && (indices || count == 0));
     audit->count += count;
     for (i = 0; i < count; i++) {
         uint64_t x = indices[i];
+
         audit->sum1 += x;
         audit->sum2 += x * x;
         audit->sum3 += x * x * x;
@@ -4619,6 +4768,7 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
                                               uint64_t num_samples)
 {
     uint64_t n = num_samples, sum1, sum2;
+
     STATESAMPLER_ASSERT(audit);
     /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. Of n and n - 1 the even one is
        divided by two first. The division by three is exact, and so the product
@@ -4647,6 +4797,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     static const short codes[] = {SSMP_SENTENCES(SSMP_NUMBER) STATESAMPLER_OK};
     const char *sentence = SSMP_SENTENCES(SSMP_SENTENCE) "no error";
     const short *known = codes;
+
 #ifdef __AVR__
     if (code <= STATESAMPLER_EINVAL)
         code = STATESAMPLER_KIND(code);
@@ -4691,6 +4842,7 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
 {
     const char *digit = getenv(name);
     uint64_t number = 0;
+
     if (!digit)
         return STATESAMPLER_EENV_UNSET;
     do { /* ends with the text */
@@ -4715,6 +4867,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
     };
     uint32_t rank = 0, world_size = 1;
     int i = 0, code = STATESAMPLER_OK;
+
     STATESAMPLER_ASSERT(desc);
     /* In a batch script Slurm sets a rank, too, but that is one process. */
     while (i < 4 && !getenv(names[i][1]) && (i == 3 || !getenv(names[i][2])))
@@ -5140,6 +5293,7 @@ static inline void ssmp_dataset_set(statesampler_dataset *dataset,
                                     uint64_t hash)
 {
     const uint64_t highest = SSMP_U64(0x80808080u, 0x80808080u);
+
     dataset->bits[0] = hash & ~highest;
     dataset->bits[1] = (hash & highest) >> 7;
     dataset->value = hash;
@@ -5152,6 +5306,7 @@ static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
                                            uint64_t hash)
 {
     statesampler_dataset dataset;
+
     if (!mixture->datasets)
         return SSMP_NOBODY; /* to look would make a map */
     ssmp_dataset_set(&dataset, hash);
@@ -5168,6 +5323,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_add(
     statesampler_dataset dataset;
     statesampler_source source;
     int code;
+
     STATESAMPLER_ASSERT(mixture && name && desc);
     if (*name == 0)
         return STATESAMPLER_EINVAL_NAME_EMPTY;
@@ -5201,6 +5357,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_find(
     statesampler_mixture *mixture, const char *name, uint32_t *source)
 {
     uint32_t i;
+
     STATESAMPLER_ASSERT(mixture && name && source);
     i = ssmp_mixture_number(mixture,
                             statesampler_hash(0, name, strlen(name) + 1));
@@ -5224,6 +5381,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     statesampler_dataset *dataset;
     uint32_t i;
     int code;
+
     STATESAMPLER_ASSERT(mixture && name);
     code = statesampler_mixture_find(mixture, name, &i);
     if (code != STATESAMPLER_OK)
@@ -5267,6 +5425,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     unsigned char *bytes = (unsigned char *)out;
     size_t needed, head;
     uint32_t i, count;
+
     STATESAMPLER_ASSERT(mixture && (out || size == 0));
     if (!mixture->mix.sources)
         return STATESAMPLER_EINVAL_NOT_STARTED;
@@ -5299,6 +5458,7 @@ static inline int ssmp_mixture_read(ssmp_mixture_state *state,
     const uint32_t count = (uint32_t)(size / SSMP_DATASET_BYTES);
     size_t expected = 0;
     int code;
+
     if (size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count)
         expected = ssmp_mixture_bytes(count);
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
@@ -5323,6 +5483,7 @@ static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
     const uint32_t count = mixture->mix.num_sources;
     statesampler_change change;
     uint32_t i;
+
     for (i = 0; i < count; i++) {
         change.name = mixture->datasets[i].key;
         change.hash = mixture->datasets[i].value;
@@ -5338,6 +5499,7 @@ static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
         ssmp_source_state saved;
         uint32_t number, *status;
         int code = ssmp_source_read(&saved, state->mix_state, i);
+
         if (code != STATESAMPLER_OK)
             return code;
         change.hash = ssmp_mixture_saved_hash(state, i);
@@ -5370,6 +5532,7 @@ static inline int ssmp_mixture_resume(statesampler_mixture *mixture,
 {
     statesampler_mix *mix = &mixture->mix;
     uint32_t i;
+
     if (state->head.stop != mix->stop)
         return STATESAMPLER_EMISMATCH_STOP;
     if (state->changed && !restart)
@@ -5381,6 +5544,7 @@ static inline int ssmp_mixture_resume(statesampler_mixture *mixture,
        on where they were. */
     for (i = 0; i < mix->num_sources; i++) {
         statesampler_source *source = mix->sources + i;
+
         source->in_mix.first_epoch = source->sampler.run.now.epoch;
         statesampler_begin(&source->sampler, source->sampler.run.now.epoch);
     }
@@ -5389,6 +5553,7 @@ static inline int ssmp_mixture_resume(statesampler_mixture *mixture,
             ssmp_mixture_number(mixture, ssmp_mixture_saved_hash(state, i));
         statesampler_source *source;
         ssmp_source_state saved;
+
         if (number >= mix->num_sources)
             continue;
         source = mix->sources + number;
@@ -5412,6 +5577,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
 {
     ssmp_mixture_state old;
     int code;
+
     STATESAMPLER_ASSERT(mixture && (state || size == 0));
     if (!mixture->mix.sources)
         return STATESAMPLER_EINVAL_NOT_STARTED;
@@ -5432,6 +5598,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
     statesampler_mixture *mixture)
 {
     size_t i;
+
     STATESAMPLER_ASSERT(mixture);
     for (i = 0; i < hmlenu(mixture->datasets); i++)
         arrfree(mixture->datasets[i].key);
