@@ -468,7 +468,7 @@ window() {
 # better mixed, and windows learn more than buffers in the order of the files.
 windows() {
     head -n 3000 "$root/statesampler.h" >c
-    cat "$root"/tests/*.sh "$root"/tests/questions/*.sh | head -n 3000 >shell
+    cat "$root"/tests/*.sh "$root"/tests/cases/*.sh | head -n 3000 >shell
     cat "$root"/examples/js/*.mjs "$root"/examples/js/tests/*.mjs | head -n 3000 >js
     status 0 windows c shell js
     awk '/ bits / {

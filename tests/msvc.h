@@ -1,6 +1,6 @@
 /* msvc.h - what the header needs of Microsoft's C library, as its manual
    declares it, so that clang can look at the header as for MSVC without that
-   library. tests/questions/msvc.sh gives it the names of the library's
+   library. tests/cases/msvc.sh gives it the names of the library's
    headers, and links with mingw's library, which has the same functions. */
 #ifndef STATESAMPLER_TESTS_MSVC_H
 #define STATESAMPLER_TESTS_MSVC_H

@@ -1,5 +1,5 @@
 #!/bin/sh
-# deps.sh - installs into build/npm what tests/questions/npm.sh uses and Debian
+# deps.sh - installs into build/npm what examples/js/tests/cases/npm.sh uses and Debian
 # does not have, as examples/js/tests/tools.json lists it: 250 MB to download, 570 MB on
 # disk. Like tests/deps.sh it never fails: those tests say what is not there.
 tools=examples/js/tests/tools.json folder=build/npm
