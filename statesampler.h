@@ -4085,6 +4085,13 @@ typedef struct ssmp_weights {
                          turn more; 0: none has steps */
 } ssmp_weights;
 
+/* Begins without a source; by name, as {0, 0} may become a call of memset. */
+SSMP_FN void ssmp_weights_begin(ssmp_weights *weights)
+{
+    weights->sum = 0;
+    weights->periods = 0;
+}
+
 /* Adds a source in some shape. Without steps it counts in the sum, as it may
    have some in another shape. */
 SSMP_NOINLINE void ssmp_weights_add(ssmp_weights *weights, uint32_t weight,
@@ -4137,7 +4144,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
                                            statesampler_source *sources,
                                            uint32_t num_sources, uint32_t stop)
 {
-    ssmp_weights totals = {0, 0};
+    ssmp_weights totals;
     uint64_t samples = 0;
     uint32_t i;
     int code;
@@ -4147,6 +4154,7 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
         return STATESAMPLER_EINVAL_NO_SOURCES;
     if (stop > STATESAMPLER_STOP_NEVER)
         return STATESAMPLER_EINVAL_STOP;
+    ssmp_weights_begin(&totals);
     for (i = 0; i < num_sources; i++) {
         const ssmp_run *run = &sources[i].sampler.run;
 
@@ -4389,11 +4397,12 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights)
 {
-    ssmp_weights totals = {0, 0};
+    ssmp_weights totals;
     uint32_t i;
     int code, same = 1;
 
     STATESAMPLER_ASSERT(mix && mix->sources && weights);
+    ssmp_weights_begin(&totals);
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
 
@@ -4416,12 +4425,13 @@ STATESAMPLER_DEF int statesampler_mix_reshape(statesampler_mix *mix,
                                               uint32_t rank,
                                               uint32_t world_size)
 {
-    ssmp_weights totals = {0, 0};
+    ssmp_weights totals;
     ssmp_shape shape;
     uint32_t i;
     int code, changed = 0;
 
     STATESAMPLER_ASSERT(mix && mix->sources);
+    ssmp_weights_begin(&totals);
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
 
@@ -4654,13 +4664,14 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
                                  const statesampler_mix *head,
                                  const unsigned char *bytes)
 {
-    ssmp_weights totals = {0, 0};
+    ssmp_weights totals;
     uint32_t i;
 
     if (head->stop != mix->stop)
         return STATESAMPLER_EMISMATCH_STOP;
     if (head->num_sources != mix->num_sources)
         return STATESAMPLER_EMISMATCH_SOURCES;
+    ssmp_weights_begin(&totals);
     for (i = 0; i < mix->num_sources; i++) {
         const ssmp_run *run = &mix->sources[i].sampler.run;
         ssmp_source_state saved;
