@@ -1526,8 +1526,8 @@ STATESAMPLER_WRAP_BEGIN
 #define SSMP_WINDOW ((uint64_t)3 << 62)
 #define SSMP_SEED ((uint64_t)5 << 61)
 
-/* The rooms from here on, of which each uses only those before it: errors,
-   numbers, perm, bulk, order, sampler, state, mix, audit, hosted, mixture. A
+/* The rooms from here on, of which each uses only those before it: numbers,
+   perm, bulk, order, sampler, state, mix, audit, errors, hosted, mixture. A
    private name begins with what it is about. Terms are explained before
    ssmp_shape, the first private struct.
 
@@ -4790,7 +4790,7 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
            audit->sum3 == sum1 * sum1;
 }
 
-/* --- errors: in words ----------------------------------------------------- */
+/* --- errors --------------------------------------------------------------- */
 
 #define SSMP_NUMBER(name, number, sentence) number,
 #define SSMP_SENTENCE(name, number, sentence) sentence "\0"
@@ -4954,6 +4954,7 @@ static inline int ssmp_windows_path(wchar_t *utf16, const char *path)
 static inline int ssmp_windows_open(const char *path, int flags)
 {
     wchar_t utf16[SSMP_UTF16];
+
     flags |= _O_BINARY | _O_NOINHERIT;
     return ssmp_windows_path(utf16, path) ? _wopen(utf16, flags, 0600) : -1;
 }
@@ -4961,12 +4962,14 @@ static inline int ssmp_windows_open(const char *path, int flags)
 static inline int ssmp_windows_remove(const char *path)
 {
     wchar_t utf16[SSMP_UTF16];
+
     return ssmp_windows_path(utf16, path) ? _wremove(utf16) : -1;
 }
 
 static inline int ssmp_windows_rename(const char *from, const char *to)
 {
     wchar_t utf16_from[SSMP_UTF16], utf16_to[SSMP_UTF16];
+
     if (!ssmp_windows_path(utf16_from, from) ||
         !ssmp_windows_path(utf16_to, to))
         return -1;
@@ -4985,6 +4988,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
     wchar_t utf16[SSMP_UTF16];
     struct _wfinddata64_t entry;
     intptr_t entries;
+
     (void)snprintf(path + folder, SSMP_NAME_SIZE, ".statesampler-%08x-*.tmp",
                    name);
     entries =
@@ -5038,10 +5042,12 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
     const struct dirent *entry;
     unsigned of, number, count = 0;
     DIR *entries = opendir(folder ? path : ".");
+
     if (!entries)
         return;
     while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
         int file;
+
         if (sscanf(entry->d_name, SSMP_NAME, &of, &number) != 2)
             continue;
         (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
@@ -5061,6 +5067,7 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 static inline int ssmp_file_open(int *file, const char *path, int flags)
 {
     int error, failures = 0;
+
     do {
         *file = SSMP_OPEN(path, flags);
         error = *file < 0 ? errno : 0;
@@ -5071,6 +5078,7 @@ static inline int ssmp_file_open(int *file, const char *path, int flags)
 static inline int ssmp_file_flush(int file)
 {
     int error, failures = 0;
+
     do {
         error = SSMP_FLUSH(file) < 0 ? errno : 0;
     } while (error != 0 && ssmp_file_again(error, ++failures));
@@ -5080,6 +5088,7 @@ static inline int ssmp_file_flush(int file)
 static inline int ssmp_file_rename(const char *from, const char *to)
 {
     int error, failures = 0;
+
     do {
         error = SSMP_RENAME(from, to) < 0 ? errno : 0;
     } while (error != 0 && ssmp_file_again(error, ++failures));
@@ -5090,10 +5099,12 @@ static inline int ssmp_file_rename(const char *from, const char *to)
 static inline int ssmp_file_read(size_t *done, int file, char *to, size_t size)
 {
     int failures = 0;
+
     *done = 0;
     while (*done < size) {
         const unsigned piece = (unsigned)ssmp_min(size - *done, SSMP_PIECE);
         const long part = SSMP_OS(read)(file, to + *done, piece);
+
         if (part == 0)
             return 0;
         if (part > 0) {
@@ -5101,6 +5112,7 @@ static inline int ssmp_file_read(size_t *done, int file, char *to, size_t size)
             failures = 0;
         } else {
             const int error = errno;
+
             if (!ssmp_file_again(error, ++failures))
                 return error;
         }
@@ -5111,9 +5123,11 @@ static inline int ssmp_file_read(size_t *done, int file, char *to, size_t size)
 static inline int ssmp_file_write(int file, const char *from, size_t size)
 {
     int failures = 0;
+
     while (size > 0) {
         const unsigned piece = (unsigned)ssmp_min(size, SSMP_PIECE);
         const long part = SSMP_OS(write)(file, from, piece);
+
         if (part == 0)
             return EIO; /* it takes nothing, and does not say why */
         if (part > 0) {
@@ -5122,6 +5136,7 @@ static inline int ssmp_file_write(int file, const char *from, size_t size)
             failures = 0;
         } else {
             const int error = errno;
+
             if (!ssmp_file_again(error, ++failures))
                 return error;
         }
@@ -5158,6 +5173,7 @@ static inline int ssmp_folder_open(int *folder, const char *path)
 static inline int ssmp_folder_flush(int folder)
 {
     const int error = ssmp_file_flush(folder);
+
     if (error == EINVAL || error == ENOSYS || error == ENOTSUP)
         return 0; /* its file system cannot */
     return error;
@@ -5177,6 +5193,7 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
     const int flags = SSMP_OS(O_WRONLY) | SSMP_OS(O_CREAT) | SSMP_OS(O_EXCL);
     int file;
     int error = ssmp_file_open(&file, temporary, flags);
+
     if (error != 0)
         return error;
     (void)SSMP_LOCKED(file); /* locks it, for those who sweep */
@@ -5200,6 +5217,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     uint64_t name = 0, number = (uint64_t)SSMP_OS(getpid)();
     size_t folder;
     int opened, error, attempt = 0;
+
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
     folder = strlen(path);
     if (folder == 0 || folder >= SSMP_PATH)
@@ -5238,6 +5256,7 @@ static inline int ssmp_file_length(size_t *length, int file, size_t size)
     size_t more;
     int64_t end;
     int error = ssmp_file_read(&more, file, &extra, 1);
+
     *length = size;
     if (error != 0 || more == 0)
         return error;
@@ -5255,6 +5274,7 @@ static inline int ssmp_file_load(size_t *length, const char *path, char *bytes,
 {
     int file;
     int error = ssmp_file_open(&file, path, SSMP_OS(O_RDONLY));
+
     if (error != 0)
         return error;
     error = ssmp_file_read(length, file, bytes, capacity);
@@ -5270,6 +5290,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 {
     size_t length = 0;
     int error;
+
     STATESAMPLER_ASSERT(path && (bytes || capacity == 0));
     if (!*path)
         return STATESAMPLER_EINVAL_PATH;
