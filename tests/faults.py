@@ -1,6 +1,6 @@
-"""faults.py - the faults that tests/mutants.py puts into statesampler.h: those
-of the list, and those that are made by a rule. It reads C as far as that
-needs: tokens, functions, statements, macros that are expressions."""
+"""faults.py - makes the faults that tests/mutants.py puts into statesampler.h,
+each by a rule. It reads C as far as that needs: tokens, functions, statements,
+macros that are expressions."""
 
 import re
 from collections import namedtuple
@@ -58,12 +58,6 @@ class Body:
         for i, word in enumerate(self.words):
             if word == "{" and self.words[i - 1:i] == ["="]:
                 self.listed |= set(range(i, matching(self.words, i, 1)))
-
-    def find(self, words):
-        """Where these words stand."""
-        count = len(words)
-        return [i for i in range(len(self.words) - count + 1)
-                if self.words[i:i + count] == words]
 
     def begins_statement(self, i):
         before = self.words[i - 1] if i else ";"
@@ -167,39 +161,123 @@ def functions_of(text):
 # --- Faults -------------------------------------------------------------------
 
 class Fault:
-    """New text in the place of a function's words [first, last). One that is
-    made by a rule has no name. One with strict set is no fault where the
-    compiler warns of it."""
+    """New text in the place of a function's words [first, last). One with
+    strict set is no fault where the compiler warns of it."""
     number, strict = 0, False
 
-    def __init__(self, function, first, last, new, name=None):
-        self.function, self.new, self.name = function, new, name
+    def __init__(self, function, first, last, new):
+        self.function, self.new = function, new
         self.start = function.body[first].start
         self.end = function.body[last - 1].end
-        # The whole statement before and after: by these it is known. One that
-        # stands there more than once is known by those before it, too.
+        # The whole statement, for people.
         begin, end = function.statements_around(first, last)
-        words = function.words
-        while begin > 0 and len(function.find(words[begin:end])) > 1:
-            begin = function.statements_around(begin - 1, begin)[0]
-        self.key = (function.name, " ".join(words[begin:end]),
-                    " ".join(words[begin:first] + words_of(new) +
-                             words[last:end]))
-        self.question = f"{function.name}: {name or 'generated'}"
+        self.statement = function.body[begin].start, function.body[end - 1].end
+
+    def before(self, text):
+        begin, end = self.statement
+        return shortened(text[begin:end])
+
+    def after(self, text):
+        begin, end = self.statement
+        return shortened(f"{text[begin:self.start]}{self.new}"
+                         f"{text[self.end:end]}")
 
 
-SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
-         "&&": "||", "||": "&&", "&": "|", "|": "&", "+": "-", "-": "+",
-         "+=": "-=", "-=": "+=", "<<": ">>", ">>": "<<", "++": "--",
-         "--": "++"}
+def shortened(code):
+    """Code in a line."""
+    return " ".join(code.replace("\\\n", " ").split())
+
+
 KEYWORDS = {"break", "case", "const", "default", "do", "else", "for", "goto",
             "if", "return", "sizeof", "static", "switch", "while"}
+OPERATORS = {"==": "!=", "!=": "==", "&&": "||", "||": "&&", "&": "|",
+             "|": "&", "+": "-", "-": "+", "+=": "-=", "-=": "+=", "<<": ">>",
+             ">>": "<<", "++": "--", "--": "++", "/": "*", "%": "/", "!": "",
+             "~": ""}
+BOUNDARIES = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 # Calls that give the same when their first two arguments are swapped, or their
 # last two.
 SYMMETRIC = re.compile(
     r"ssmp_(derive|min|run_match|high16)|"
     r"SSMP_(EVEN|HIGH)\d+|v(minq|mull)_u\d+")
 FACTORS_LAST = re.compile(r"SSMP_(X86|HALF|HIGH)")
+
+
+def is_binary(words, i):
+    """Whether the operator that is the word i has something on its left."""
+    return (i > 0 and words[i - 1] != "return" and
+            re.match(r"[\w)\]]", words[i - 1]) is not None)
+
+
+def another_operator(function, i):
+    word = function.words[i]
+    if word in OPERATORS and (word not in ("&", "+", "-") or
+                              is_binary(function.words, i)):
+        yield Fault(function, i, i + 1, OPERATORS[word])
+
+
+def refuses(words, i):
+    """Whether the `if` that is the word i leads to an error alone."""
+    after = words[matching(words, i + 1, 1) + 1:][:3]
+    return (words[i] == "if" and after[:1] == ["return"] and
+            after[2:] == [";"] and re.search("_E[A-Z]", after[1]) is not None)
+
+
+def keyword_around(words, i):
+    """The place of the if, for or while whose condition has the word i, or
+    None."""
+    while i > 0 and words[i] != "{":
+        i -= 1
+        if words[i] in (")", "]", "}"):
+            i = matching(words, i, -1)
+        elif words[i] == "(" and words[i - 1] in ("if", "for", "while"):
+            return i - 1
+    return None
+
+
+def another_comparison(function, i):
+    """In loops, and in checks that refuse something, equal numbers are taken
+    for the other case. Elsewhere both cases often come to the same for them, as
+    in a minimum or where a faster way begins: there the comparison is turned
+    round."""
+    word, words = function.words[i], function.words
+    if word in BOUNDARIES:
+        keyword = keyword_around(words, i)
+        is_exact = keyword is not None and (words[keyword] != "if" or
+                                            refuses(words, keyword))
+        yield Fault(function, i, i + 1,
+                    (BOUNDARIES if is_exact else TURNED)[word])
+
+
+def no_one(function, i):
+    """A 1 that is not added or subtracted. Other constants are no rule: those
+    of the orders are in every test's vectors, and of the others many have room
+    to spare, or are true whatever they are."""
+    words = function.words
+    if words[i] in ("+", "-") and words[i + 1] == "1" and is_binary(words, i):
+        yield Fault(function, i, i + 2, "")
+
+
+def no_check(function, i):
+    """Only where it refuses something: others may choose a faster way."""
+    words = function.words
+    if words[i] == "if" and refuses(words, i):
+        yield Fault(function, i + 2, matching(words, i + 1, 1), "0")
+
+
+def no_statement(function, i):
+    """No declaration, which two names side by side are, perhaps with stars. And
+    none that sets a 0: often it is set again before anyone reads it, and what
+    is read before it is set is a question for valgrind."""
+    word = function.words[i]
+    if (re.match(r"[A-Za-z_*]", word) and word not in KEYWORDS and
+            function.begins_statement(i)):
+        last = function.statements_around(i, i + 1)[1]
+        statement = " ".join(function.words[i:last])
+        if (statement.endswith(";") and not statement.endswith("= 0 ;") and
+                not re.match(r"\w+ (\* )*[A-Za-z_]", statement)):
+            yield Fault(function, i, last, ";")
 
 
 def arguments_of(words, opening):
@@ -214,164 +292,49 @@ def arguments_of(words, opening):
         i = matching(words, i, 1) + 1
 
 
-def is_no_rule(words, i):
-    """Whether a 0 says that no rule is about a field of a state: nobody reads
-    that."""
-    return (words[i:i + 2] == ["0", ")"] and
-            words[matching(words, i + 1, -1) - 1] == "SSMP_FIELD")
+def swapped_arguments(function, i):
+    """Two that stand side by side."""
+    words = function.words
+    if (words[i + 1:i + 2] != ["("] or words[i] in KEYWORDS or
+            not re.match(r"[A-Za-z_]", words[i])):
+        return
+    arguments = arguments_of(words, i + 1)
+    if SYMMETRIC.fullmatch(words[i]):
+        arguments = arguments[1:]
+    if FACTORS_LAST.fullmatch(words[i]):
+        arguments = arguments[:-1]
+    for (first, comma), (second, last) in zip(arguments, arguments[1:]):
+        if words[first:comma] != words[second:last]:
+            swapped = words[second:last] + [","] + words[first:comma]
+            fault = Fault(function, first, last, " ".join(swapped))
+            fault.strict = True
+            yield fault
+
+
+# Each makes the faults of a function or macro that begin with its word i.
+RULES = [another_operator, another_comparison, no_one, no_check, no_statement,
+         swapped_arguments]
 
 
 def generated(function):
-    """The faults that are made by a rule: another operator, a 1 that is not
-    added or subtracted, a constant that is one more, a statement left out, two
-    arguments side by side swapped. None is in an assertion, which the compiler
-    does not see."""
-    words, faults, asserted = function.words, [], 0
-
-    def add(first, last, new):
-        faults.append(Fault(function, first, last, new))
-        return faults[-1]
-
-    for i, word in enumerate(words):
+    """The faults in a function or macro. None is in an assertion, which the
+    compiler does not see."""
+    asserted = 0
+    for i, word in enumerate(function.words):
         if word == "STATESAMPLER_ASSERT":
-            asserted = matching(words, i + 1, 1)
-        if i < asserted:
-            continue
-        before = words[i - 1] if i else ";"
-        binary = re.match(r"[\w)\]]", before) and before != "return"
-        if word in SWAPS and (binary or word not in ("&", "+", "-")):
-            add(i, i + 1, SWAPS[word])
-        if word in ("+", "-") and binary and words[i + 1] == "1":
-            add(i, i + 2, "")
-        elif (re.match(r"\d", word) and before != "case" and
-              not is_no_rule(words, i)):
-            add(i, i + 1, f"({word} + 1)")
-        if (function.begins_statement(i) and re.match(r"[A-Za-z_*]", word)
-                and word not in KEYWORDS):
-            last = function.statements_around(i, i + 1)[1]
-            statement = " ".join(words[i:last])
-            # Two names side by side, perhaps with stars: a declaration.
-            if (statement.endswith(";") and
-                    not re.match(r"\w+ (\* )*[A-Za-z_]", statement)):
-                add(i, last, ";")
-        if (words[i + 1:i + 2] == ["("] and re.match(r"[A-Za-z_]", word)
-                and word not in KEYWORDS):
-            arguments = arguments_of(words, i + 1)
-            if SYMMETRIC.fullmatch(word):
-                arguments = arguments[1:]
-            if FACTORS_LAST.fullmatch(word):
-                arguments = arguments[:-1]
-            for (first, comma), (second, last) in zip(arguments, arguments[1:]):
-                if words[first:comma] != words[second:last]:
-                    swapped = words[second:last] + [","] + words[first:comma]
-                    add(first, last, " ".join(swapped)).strict = True
+            asserted = matching(function.words, i + 1, 1)
+        if i >= asserted:
+            for rule in RULES:
+                yield from rule(function, i)
+
+
+def all_faults(text):
+    """Every fault in the header, numbered from 1."""
+    faults = [fault for part in functions_of(text) + macros_of(text)
+              for fault in generated(part)]
+    for number, fault in enumerate(faults, 1):
+        fault.number = number
     return faults
-
-
-# --- Lists of faults ----------------------------------------------------------
-
-Entry = namedtuple("Entry", "function title old new")
-
-
-def entries_of(path):
-    """The entries of a list. A line with @ names the function of the entries
-    after it. An entry is a line with =, its title, lines with -, which stand
-    in the function, and lines with +, which take their place."""
-    entries, function = [], None
-    with open(path) as file:
-        for line in file:
-            mark, text = line[:1], line[1:].strip()
-            if mark == "@":
-                function = text
-            elif mark == "=":
-                entries.append(Entry(function, text, [], []))
-            elif mark == "-":
-                entries[-1].old.append(text)
-            elif mark == "+":
-                entries[-1].new.append(text)
-    return [entry._replace(old="\n".join(entry.old), new="\n".join(entry.new))
-            for entry in entries]
-
-
-def key_of(entry):
-    """The key of the generated fault that an entry describes."""
-    return (entry.function, " ".join(words_of(entry.old)),
-            " ".join(words_of(entry.new)))
-
-
-class Lost(Exception):
-    """What an entry describes is not in the header. One of a function that is
-    not there is gone, and no mistake."""
-
-    def __init__(self, reason, gone=False):
-        super().__init__(reason)
-        self.gone = gone
-
-
-TYPES = {"char", "int", "long", "size_t", "unsigned", "void"}
-NAME = re.compile(r"[A-Za-z_]\w*")
-
-
-def may_differ(word):
-    """Whether a word is a name that the header is free to change."""
-    return (NAME.fullmatch(word) and word not in KEYWORDS | TYPES and
-            not word.startswith("STATESAMPLER_") and not word.endswith("_t"))
-
-
-def renaming(old, words):
-    """The names of old and what words has in their place, if words is old with
-    other names; else None."""
-    names, taken = {}, {}
-    for mine, theirs in zip(old, words):
-        if not may_differ(mine) or not may_differ(theirs):
-            if mine != theirs:
-                return None
-        elif (names.setdefault(mine, theirs) != theirs or
-              taken.setdefault(theirs, mine) != mine):
-            return None
-    return names
-
-
-def shape_of(key):
-    """The key of a fault without the names that the header is free to
-    change."""
-    numbers = {}
-
-    def number(found):
-        word = found[0]
-        return (f"_{numbers.setdefault(word, len(numbers))}"
-                if may_differ(word) else word)
-    return key[0], NAME.sub(number, f"{key[1]} => {key[2]}")
-
-
-def places_of(old, parts):
-    """Where these words stand in the parts; if nowhere, where they stand with
-    other names. Each place is a part, its first word and the other names."""
-    exact = [(part, first, {}) for part in parts for first in part.find(old)]
-    if exact or len(old) < 4:
-        return exact
-    found = []
-    for part in parts:
-        for first in range(len(part.words) - len(old) + 1):
-            names = renaming(old, part.words[first:first + len(old)])
-            if names is not None:
-                found.append((part, first, names))
-    return found
-
-
-def fault_of(entry, parts):
-    """The fault that an entry describes. Its words must stand in the function
-    exactly once, else it would prove nothing."""
-    named = [part for part in parts if part.name == entry.function]
-    if not named:
-        raise Lost("the header has no such function or macro", gone=True)
-    old = words_of(entry.old)
-    places = places_of(old, named) if old else []
-    if len(places) != 1:
-        raise Lost(f"{len(places)} times there: {' '.join(old)}")
-    part, first, names = places[0]
-    new = NAME.sub(lambda found: names.get(found[0], found[0]), entry.new)
-    return Fault(part, first, first + len(old), new, entry.title)
 
 
 # --- One header with all of them ----------------------------------------------

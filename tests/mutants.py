@@ -1,23 +1,20 @@
-"""mutants.py - breaks statesampler.h in small ways; the tests must notice each.
+"""mutants.py - breaks statesampler.h in small ways; the tests must notice.
 
-    python3 tests/mutants.py        every fault of tests/mutants.txt, of the
-                                    generated ones QUOTA in each function, and
-                                    a fifth of those in the samplers for
-                                    PyTorch; always the same for a SEED
-    python3 tests/mutants.py all    every generated fault
-    python3 tests/mutants.py lists  none: only whether what the lists of faults
-                                    quote is in the header
+    python3 tests/mutants.py        of the faults that tests/faults.py makes,
+                                    QUOTA in each function; always the same
+                                    for a SEED
+    python3 tests/mutants.py all    all of them
 
-Generated faults that change nothing that anybody could notice stand in
-tests/equivalent.txt, each with its reason.
+A fault is shown to the tests in one of WAYS after the other, until one notices.
+In each way a test is compiled once, with a header that holds all faults; a
+number in the environment chooses one. First comes the test that noticed the
+last fault of the same function, then those that have noticed most for their
+time. What no test notices is printed with its place, but for faults that leave
+a compiler's code as it is. If more than MOST_MISSED in a hundred are left, the
+tests are too weak.
 
-Each fault is asked in the first of WAYS that compiles it. There each test is
-compiled once, with a header that holds all its faults; a number in the
-environment chooses one. A fault is shown to one test after the other: first to
-the test that noticed the last fault of the same function, then to those that
-have noticed most for their time. Those that no test notices are shown to the
-tests once more, compiled with sanitizers. ONLY=pattern asks only the questions
-that it matches. JOBS, CC and STB_FLAGS come from the Makefile."""
+ONLY=pattern takes only functions that it matches. JOBS, CC and STB_FLAGS come
+from the Makefile."""
 
 import concurrent.futures
 import glob
@@ -32,20 +29,23 @@ import subprocess
 import sys
 import tempfile
 
-import faults as lists
+from faults import Macro, all_faults, with_all
 
+# Some faults change nothing that anyone could see, such as a bound between two
+# ways to the same result. They are fewer than this.
+MOST_MISSED = 2
+
+# The ways of tests/ways.sh in which faults are shown: the usual one, with
+# sanitizers, the small build, then those of other tables of vectors, mips,
+# which has 32 bits and no table, and Windows' files.
+WAYS = ["cc", "gcc-sanitize", "small", "gcc-plain", "gcc-avx2", "gcc-avx512bw",
+        "aarch64", "mips", "windows"]
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
-# The ways of tests/ways.sh in which faults are asked: the usual one, the small
-# build, then those of other tables of vectors, mips, which has 32 bits and no
-# table, and Windows' files.
-WAYS = ["cc", "small", "gcc-plain", "gcc-avx2", "gcc-avx512bw", "aarch64",
-        "mips", "windows"]
 CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a
 # header with 3,000 of them takes seconds instead of minutes.
-PLAIN = ["-O1", "-fno-inline", "-Dalways_inline=unused"]
-SANITIZED = PLAIN + ["-fsanitize=address,undefined",
-                     "-fno-sanitize-recover=all"]
+APART = ["-O1", "-fno-inline", "-Dalways_inline=unused"]
+CHOSEN = "statesampler_fault"  # of tests/mutants.c
 
 
 def number(name, default):
@@ -60,59 +60,9 @@ JOBS = number("JOBS", "2")
 SEED = os.environ.get("SEED") or "1"
 QUOTA = number("QUOTA", "3")
 ONLY = os.environ.get("ONLY") or ""
-LISTED, EQUIVALENT = "tests/mutants.txt", "tests/equivalent.txt"
-TORCH = "PyTorch: every fault in its samplers is noticed"
 
-# Sets the number of the fault, and ends what does not end: by the processor's
-# time, as others may use the machine, too.
-CHOICE = """#include <stdlib.h>
-int statesampler_fault;
-#ifdef _WIN32
-#include <windows.h>
-static unsigned long most; /* microseconds */
-static DWORD WINAPI watch(void *unused)
-{
-    FILETIME begin, end, kernel, user;
-    do { /* ends with the process */
-        Sleep(100);
-        GetProcessTimes(GetCurrentProcess(), &begin, &end, &kernel, &user);
-    } while (user.dwHighDateTime == 0 && user.dwLowDateTime / 10 < most);
-    return !TerminateProcess(GetCurrentProcess(), 99);
-}
-static void limit_time(const char *limit)
-{
-    most = strtoul(limit, NULL, 10);
-    CreateThread(NULL, 0, watch, NULL, 0, NULL);
-}
-#else
-#include <sys/resource.h>
-#include <sys/time.h>
-static void limit_time(const char *limit)
-{
-    struct itimerval timer = {{0, 0}, {0, 0}};
-    struct rlimit memory = {(rlim_t)4 << 30, (rlim_t)4 << 30};
-    timer.it_value.tv_sec = atol(limit) / 1000000;
-    timer.it_value.tv_usec = atol(limit) % 1000000;
-    setitimer(ITIMER_PROF, &timer, 0);
-#ifndef __SANITIZE_ADDRESS__
-    setrlimit(RLIMIT_AS, &memory);
-#else
-    (void)memory;
-#endif
-}
-#endif
-__attribute__((constructor)) static void choose(void)
-{
-    const char *number = getenv("FAULT");
-    if (number && getenv("FAULT_US")) {
-        statesampler_fault = atoi(number);
-        limit_time(getenv("FAULT_US"));
-    }
-}
-"""
 
 # --- Ways ---------------------------------------------------------------------
-
 
 def ask_ways(*question):
     return subprocess.run(["sh", "tests/ways.sh", *question], text=True,
@@ -125,7 +75,7 @@ class Way:
     def __init__(self, name):
         line = ask_ways("line", name).stdout.split()
         self.name, self.amount, self.need = name, *line[:2]
-        # What is to be asked there, and only there.
+        # What is to be run there, and only there.
         self.amount = {"sum": "bulk", "apart": "files"}.get(self.amount,
                                                             self.amount)
         # The same warnings count in all ways.
@@ -137,7 +87,6 @@ class Way:
                                  "-fsyntax-only"]
         self.runner = ([self.need] if re.match("qemu-|wine$", self.need)
                        else [])
-        self.place = "" if name == WAYS[0] else f", {name}"
 
     def missing(self):
         """What is not here and this way needs, or None."""
@@ -172,7 +121,7 @@ class Way:
             shutil.rmtree(self.prefix, ignore_errors=True)
 
     def tests(self):
-        """The sources of the tests that it asks."""
+        """The sources of the tests that are run in it."""
         found = []
         for path in sorted(glob.glob("tests/test_*.c")):
             with open(path) as file:
@@ -183,8 +132,21 @@ class Way:
         return found
 
 
-# --- Compiling ----------------------------------------------------------------
+def possible_ways(everything):
+    """The ways that are possible here. A sample has no time for emulators."""
+    ways = []
+    for way in map(Way, WAYS):
+        missing = way.missing()
+        if missing:
+            print(f"skip {way.name}: {missing} is not here")
+        elif way.runner and not everything:
+            print(f"skip {way.name}: make mutants-all takes it")
+        else:
+            ways.append(way)
+    return ways
 
+
+# --- Compiling ----------------------------------------------------------------
 
 def run(command):
     """Runs a compiler that must succeed."""
@@ -203,8 +165,8 @@ def compile_header(folder, text, command):
     if STB_FLAGS:
         lines[:0] = ['#include "stb_ds.h"', "#define STATESAMPLER_STB_DS"]
     return subprocess.run(
-        command + PLAIN + [f"-I{folder}", "-x", "c", "-",
-                           "-D_XOPEN_SOURCE=700"],  # as test_hosted has it
+        command + [f"-I{folder}", "-x", "c", "-",
+                   "-D_XOPEN_SOURCE=700"],  # as test_hosted has it
         input="\n".join(lines) + "\n", text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
 
@@ -214,8 +176,8 @@ def present(way, folder, text, faults):
     it."""
     def named(fault):
         return f"statesampler_fault_{fault.number} {fault.new}"
-    seen = compile_header(folder, lists.with_all(
-        text, faults, "statesampler_fault", named), way.quiet + ["-E"])
+    seen = compile_header(folder, with_all(text, faults, CHOSEN, named),
+                          way.quiet + APART + ["-E"])
     numbers = {int(number) for number in
                re.findall(r"statesampler_fault_(\d+)", seen.stdout)}
     return [fault for fault in faults if fault.number in numbers]
@@ -223,8 +185,8 @@ def present(way, folder, text, faults):
 
 def complaints_about(folder, text, faults, command):
     """What a compiler says to these faults, and the numbers that it names."""
-    result = compile_header(
-        folder, lists.with_all(text, faults, "statesampler_fault"), command)
+    result = compile_header(folder, with_all(text, faults, CHOSEN),
+                            command + APART)
     named = re.findall(r"(?:^| at )fault-(\d+):\d", result.stderr, re.M)
     return result, {int(number) for number in named}
 
@@ -233,8 +195,7 @@ def without_warning(way, folder, text, faults):
     """The faults, but of the strict ones those that no warning names, or comes
     with, if it is of a macro."""
     strict = [fault for fault in faults if fault.strict]
-    inside = [fault for fault in strict
-              if isinstance(fault.function, lists.Macro)]
+    inside = [fault for fault in strict if isinstance(fault.function, Macro)]
     _, warned = complaints_about(
         folder, text, [fault for fault in strict if fault not in inside],
         way.strict)
@@ -253,7 +214,7 @@ def compiling(way, folder, text, faults):
     while True:
         kept = [fault for fault in faults if fault.number not in broken]
         result, named = complaints_about(folder, text, kept,
-                                         way.quiet + ["-S", "-o", os.devnull])
+                                         way.quiet + ["-S", "-o", "-"])
         if result.returncode == 0:
             return kept
         if not named:
@@ -261,12 +222,23 @@ def compiling(way, folder, text, faults):
         broken |= named
 
 
+def changes_code(way, folder, text, fault):
+    """Whether the compiler's code is another one with the fault."""
+    def code(header):
+        return compile_header(folder, header,
+                              way.quiet + ["-O2", "-S", "-o", "-"]).stdout
+    return code(text) != code(
+        text[:fault.start] + fault.new + text[fault.end:])
+
+
+# --- Tests --------------------------------------------------------------------
+
 class Test:
     """A test, compiled with all faults in its header."""
 
-    def __init__(self, way, path, flags):
+    def __init__(self, way, path):
         self.path, self.name = path, os.path.basename(path)[:-2]
-        self.way, self.flags = way, flags
+        self.way = way
         self.seconds = 60.0  # of the processor, without a fault
         self.shown = self.noticed = 0  # how many faults
 
@@ -276,8 +248,8 @@ class Test:
         core = [] if own else [
             "-O1", f"{made}/core.o",
             "-DSTATESAMPLER_IMPLEMENTATION_INCLUDED"]
-        run(self.way.quiet + self.flags + core +
-            [f"-I{folder}", "-I.", self.path, f"{made}/choice.o", "-o",
+        run(self.way.quiet + APART + core +
+            [f"-I{folder}", "-I.", self.path, f"{made}/mutants.o", "-o",
              self.program, "-lm"])
 
     def notices(self, number):
@@ -285,22 +257,14 @@ class Test:
         with tempfile.TemporaryDirectory() as scratch:
             os.symlink(os.path.abspath("tests"), f"{scratch}/tests")
             with open(f"{scratch}/said", "w+b") as said:
-                status = self.ask(number, scratch, said)
+                status = self.run(number, scratch, said)
                 said.seek(0)
                 lines = said.read(4000).decode(errors="replace").splitlines()
         if status == 0:
             return None
-        if status == -signal.SIGPROF:
-            return f"{self.name}: time limit"
-        for line in lines:
-            found = re.search("^tests/(.*)|(runtime error: .*)|"
-                              "ERROR: (AddressSanitizer: [-a-z]*)", line)
-            if found:
-                said = next(filter(None, found.groups()))
-                return said[:70] if found[1] else f"{self.name}: {said[:60]}"
-        return f"{self.name}: status {status}"
+        return "\n".join(lines) or f"status {status}"
 
-    def ask(self, number, scratch, said):
+    def run(self, number, scratch, said):
         limit = int((3 * self.seconds + 0.3) * 1e6)
         process = subprocess.Popen(
             [*self.way.runner, self.program, "reduced"], cwd=scratch,
@@ -321,368 +285,176 @@ class Test:
             process.wait()
 
 
-def compile_tests(way, folder, flags):
+def compile_tests(way, folder, pool):
     """The tests. Without a fault they must notice nothing, or what they notice
     with one would prove nothing."""
     made = tempfile.mkdtemp()
-    with open(f"{made}/choice.c", "w") as file:
-        file.write(CHOICE)
-    for source in f"{made}/choice.c", "tests/core.c":
+    for source in "tests/mutants.c", "tests/core.c":
         name = os.path.basename(source)[:-2]
-        run(way.quiet + flags + CORE +
+        run(way.quiet + APART + CORE +
             [f"-I{folder}", "-c", source, "-o", f"{made}/{name}.o"])
-    tests = [Test(way, path, flags) for path in way.tests()]
-    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for _ in pool.map(lambda test: test.compile(folder, made), tests):
-            pass
+    tests = [Test(way, path) for path in way.tests()]
+    for _ in pool.map(lambda test: test.compile(folder, made), tests):
+        pass
     for test in tests:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         said = test.notices(0)
         if said:
-            sys.exit(f"the header as it is{way.place}: {said}")
+            sys.exit(f"{test.name} fails without a fault, {way.name}: {said}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         test.seconds = after.ru_utime - before.ru_utime
     return tests
 
 
-# --- Questions ----------------------------------------------------------------
-
-def first_notice(fault, tests):
-    """What the first test says that notices a fault, or None. That test moves
-    to the front."""
+def is_noticed(fault, tests):
+    """Whether a test notices the fault. That test moves to the front."""
     for test in tests:
-        said = test.notices(fault.number)
         test.shown += 1
-        if said:
+        if test.notices(fault.number):
             test.noticed += 1
             tests.remove(test)
             tests.insert(0, test)
-            return said
-    return None
+            return True
+    return False
 
 
-def ask_function(faults, tests):
-    """What the tests say about one function's faults, by their numbers."""
+def noticed_of(function, tests, every_test):
+    """The numbers of those faults of one function that the tests notice."""
+    if not every_test:  # only those that call the function
+        start = function[0].function.start
+        tests = [test for test in tests if test.notices(-start)]
     tests = sorted(tests, key=lambda test: (
         (test.seconds + 0.01) * (test.shown + 1) / (test.noticed + 1)))
-    return {fault.number: first_notice(fault, tests) for fault in faults}
+    return {fault.number for fault in function if is_noticed(fault, tests)}
 
 
-def ask_callers(faults, tests):
-    """The same of those tests only that call the function."""
-    start = faults[0].function.start
-    return ask_function(faults,
-                        [test for test in tests if test.notices(-start)])
+# --- Faults -------------------------------------------------------------------
 
-
-def as_entry(key, title):
-    """A generated fault as tests/equivalent.txt has it."""
-    return [f"@ {key[0]}", f"= {title}", f"- {key[1]}", f"+ {key[2]}"]
-
-
-def answers_about(way, faults, said, equivalent):
-    """The answers about one function's faults: each is a question, a note and
-    a list of complaints. The generated ones are one question."""
-    answers, complaints, count = [], [], 0
-    for fault in faults:
-        note = said[fault.number]
-        if fault.name:
-            answers.append((fault.question + way.place, note,
-                            [] if note else ["no test noticed"]))
-            continue
-        count += 1
-        reason = equivalent.get(fault.key)
-        if reason is not None and note:
-            complaints += as_entry(fault.key, reason)
-            complaints += [f"is in tests/equivalent.txt, but {note}"]
-        elif reason is None and not note:
-            complaints += as_entry(fault.key, "no test noticed")
-    if count:
-        answers.append((f"{faults[0].function.name}: {count} generated"
-                        f"{way.place}", None, complaints))
-    return answers
-
-
-def ask_torch(python, everything):
-    """The samplers for PyTorch have faults and a program of their own."""
-    result = subprocess.run([python, "examples/python/tests/mutants.py"], text=True,
-                            env={**os.environ, "SEED": SEED,
-                                 "SHARE": "1" if everything else "5"},
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    lines = result.stdout.splitlines() or ["no answer"]
-    return [(TORCH, lines[-1], lines if result.returncode else [])]
-
-
-def read_faults(text):
-    """The faults of the list and the generated ones, numbered; the equivalent
-    ones; and for each entry of both lists that is not in the header the list,
-    the function, and what is missing, which is None if the function is."""
-    parts = lists.functions_of(text) + lists.macros_of(text)
-    faults, lost = [], []
-    for entry in lists.entries_of(LISTED):
-        try:
-            faults.append(lists.fault_of(entry, parts))
-        except lists.Lost as reason:
-            lost.append((LISTED, entry.function, None if reason.gone else
-                         f"{entry.title}: {reason}"))
-    for part in parts:
-        faults += lists.generated(part)
-    for number, fault in enumerate(faults, 1):
-        fault.number = number
-    names = {part.name for part in parts}
-    keys = {fault.key for fault in faults if not fault.name}
-    shapes = {}
-    for key in sorted(keys):
-        shapes.setdefault(lists.shape_of(key), []).append(key)
-    equivalent = {}
-    for entry in lists.entries_of(EQUIVALENT):
-        key = lists.key_of(entry)
-        alike = shapes.get(lists.shape_of(key), [])
-        if key not in keys and len(alike) == 1:
-            key = alike[0]  # the same with other names
-        if key in keys:
-            equivalent[key] = entry.title
-        else:
-            lost.append((EQUIVALENT, entry.function,
-                         f"no generated fault: {key[1]}"
-                         if entry.function in names else None))
-    return faults, equivalent, lost
-
-
-def draw(faults, equivalent):
-    """QUOTA of each function's generated faults, and all others."""
+def draw(faults, text):
+    """QUOTA of each function's faults: the same ones while the code of their
+    statements is the same."""
     def lottery(fault):
-        return hashlib.sha1("\n".join((SEED,) + fault.key).encode()).digest()
+        return hashlib.sha1("\n".join(
+            (SEED, fault.before(text), fault.after(text))).encode()).digest()
     drawn, taken = set(), {}
     for fault in sorted(faults, key=lottery):
         name = fault.function.name
-        if (not fault.name and fault.key not in equivalent and
-                taken.get(name, 0) < QUOTA):
+        if taken.get(name, 0) < QUOTA:
             taken[name] = taken.get(name, 0) + 1
             drawn.add(fault.number)
-    return [fault for fault in faults
-            if fault.name or fault.number in drawn]
-
-
-class Answers:
-    """Prints answers with their number of how many, and counts them."""
-
-    def __init__(self):
-        self.total = self.number = self.skipped = 0
-        self.failures = []
-
-    def skip(self, line):
-        self.skipped += 1
-        print(line, flush=True)
-
-    def give(self, question, note, complaints):
-        self.number += 1
-        print(f"[{self.number}/{self.total}]",
-              "FAIL" if complaints else "ok  ", question +
-              (f" ({note})" if note and not complaints else ""))
-        lines = ["    " + line for line in complaints[-60:]]
-        if lines:
-            self.failures += [f"FAIL {question}", *lines]
-            print("\n".join(lines))
-        sys.stdout.flush()
-
-    def give_all(self, answers):
-        for answer in answers:
-            self.give(*answer)
-
-    def sum(self):
-        """Prints the failures again, as the answers are hundreds of lines."""
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
-        failed = sum(line.startswith("FAIL ") for line in self.failures)
-        print(*self.failures, sep="\n", end="\n" if failed else "")
-        print(f"{self.number - failed} passed, {failed} failed{skipped}")
-        return 0 if self.number and not failed else 1
+    return [fault for fault in faults if fault.number in drawn]
 
 
 def by_function(faults):
-    groups = {}
+    functions = {}
     for fault in faults:
-        groups.setdefault(fault.function.start, []).append(fault)
-    return [groups[start] for start in sorted(groups)]
+        functions.setdefault(fault.function.start, []).append(fault)
+    return [functions[start] for start in sorted(functions)]
 
 
-def write_header(folder, text, faults):
-    with open(f"{folder}/statesampler.h", "w") as file:
-        file.write(lists.with_all(text, faults, "statesampler_fault"))
-
-
-def ask_way(way, folder, pool, text, faults, equivalent, answers):
-    """Gives the answers about all faults of a way, and returns the numbers of
-    those that were noticed. A function's answers wait until all that no test
-    noticed have been shown to the tests with sanitizers, too, if no emulator
-    runs them."""
-    write_header(folder, text, faults)
-    tests = compile_tests(way, folder, PLAIN)
-    answers.give(f"the header as it is{way.place}", "no test notices anything",
-                 [])
-    groups, said, waiting = by_function(faults), {}, []
-    for group, future in [(group, pool.submit(ask_function, group, tests))
-                          for group in groups]:
-        said.update(future.result())
-        left = [fault for fault in group
-                if not said[fault.number] and fault.key not in equivalent]
-        if left and not way.runner:
-            waiting.append((group, left))
-        else:
-            answers.give_all(answers_about(way, group, said, equivalent))
-    if waiting:
-        write_header(folder, text,
-                     [fault for _, left in waiting for fault in left])
-        tests = compile_tests(way, folder, SANITIZED)
-    for group, future in [(group, pool.submit(ask_callers, left, tests))
-                          for group, left in waiting]:
-        said.update(future.result())
-        answers.give_all(answers_about(way, group, said, equivalent))
-    return {number for number, note in said.items() if note}
-
-
-def print_share(faults, equivalent, noticed):
-    """How many faults were noticed of those that are not listed as equivalent.
-    The share is rounded down."""
-    counted = [fault for fault in faults
-               if fault.name or fault.key not in equivalent]
-    seen = sum(fault.number in noticed for fault in counted)
-    share = 1000 * seen // max(len(counted), 1) / 10
-    print(f"{seen:,} of {len(counted):,} faults that are not listed as "
-          f"equivalent noticed ({share:.1f} %); "
-          f"{len(faults) - len(counted):,} are listed")
-
-
-def start_torch(pool, everything, answers):
-    """The question about the samplers for PyTorch, if they are here."""
-    if not re.search(ONLY, TORCH):
-        return []
-    python = subprocess.run(["sh", "examples/python/tests/python.sh"], text=True,
-                            stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL).stdout.strip()
-    if python:
-        return [pool.submit(ask_torch, python, everything)]
-    answers.skip(f"skip {TORCH}: a python3 with torch is not here")
-    return []
-
-
-def possible_ways(everything, answers):
-    """The ways that can be asked here. A sample has no time for emulators."""
-    ways = []
-    for way in map(Way, WAYS):
-        missing = way.missing()
-        if missing:
-            answers.skip(f"skip {way.name}: {missing} is not here")
-        elif way.runner and not everything:
-            answers.skip(f"skip {way.name}: make mutants-all asks it")
-        else:
-            ways.append(way)
-    return ways
-
-
-def in_ways(ways, folder, text, faults):
-    """Ways, each with the faults that it is the first to compile, and those
-    that none does."""
-    here = []
+def possible_faults(ways, folder, text):
+    """The faults that a way compiles and of which no warning tells."""
+    faults = [fault for fault in all_faults(text)
+              if re.search(ONLY, fault.function.name)]
+    possible, left = [], faults
     for way in ways:
-        group = present(way, folder, text, faults)
-        taken = {fault.number for fault in group}
-        faults = [fault for fault in faults if fault.number not in taken]
-        if group:
-            here.append((way, group))
-    return here, faults
+        here = present(way, folder, text, left)
+        possible += without_warning(way, folder, text, here)
+        left = without(left, here)
+    warned = len(faults) - len(left) - len(possible)
+    print(f"{len(faults)} faults: {len(left)} in code that is not compiled "
+          f"here, {warned} of which a compiler warns")
+    return possible
 
 
-def lines_about(lost):
-    """Prints which functions of the lists are gone, and returns a failure for
-    each other entry that is not in the header."""
-    for path in LISTED, EQUIVALENT:
-        gone = [function for where, function, missing in lost
-                if where == path and missing is None]
-        if gone:
-            print(f"note: {len(gone)} entries of {path} are of functions that "
-                  f"are gone: {', '.join(sorted(set(gone)))}")
-    return [f"FAIL {path}: {function}: {missing}"
-            for path, function, missing in lost if missing]
+def without(faults, others):
+    numbers = {fault.number for fault in others}
+    return [fault for fault in faults if fault.number not in numbers]
 
 
-def flat(groups):
-    return [fault for _, group in groups for fault in group]
+def show(way, folder, pool, text, faults, every_test):
+    """Shows the faults to the tests of a way. Returns those that none of them
+    notices."""
+    with open(f"{folder}/statesampler.h", "w") as file:
+        file.write(with_all(text, faults, CHOSEN))
+    tests = compile_tests(way, folder, pool)
+    functions, missed = by_function(faults), []
+    answers = [pool.submit(noticed_of, function, tests, every_test)
+               for function in functions]
+    for count, (function, answer) in enumerate(zip(functions, answers), 1):
+        noticed = answer.result()
+        missed += [fault for fault in function if fault.number not in noticed]
+        print(f"[{count}/{len(functions)}] {way.name} "
+              f"{function[0].function.name}: {len(noticed)} of "
+              f"{len(function)} noticed", flush=True)
+    return missed
 
 
-def ask(folder, pool, everything):
-    answers = Answers()
-    with open("statesampler.h") as file:
-        text = file.read()
-    faults, equivalent, lost = read_faults(text)
-    try:
-        faults = [fault for fault in faults if re.search(ONLY, fault.question)]
-        if not (faults or re.search(ONLY, TORCH)):
-            sys.exit(f"mutants: no fault matches {ONLY}")
-    except re.error as error:
-        sys.exit(f"mutants: ONLY is a pattern, and {ONLY} is none: {error}")
-    ways = possible_ways(everything, answers)
-    here, elsewhere = in_ways(ways, folder, text, faults)
-    for question in sorted({fault.question for fault in elsewhere} -
-                           {fault.question for fault in flat(here)}):
-        answers.skip(f"skip {question}: not compiled here")
-    valid = [(way, without_warning(way, folder, text, group))
-             for way, group in here]
-    drawn = valid if everything else [(way, draw(group, equivalent))
-                                      for way, group in valid]
-    kept = [(way, compiling(way, folder, text, group)) for way, group in drawn]
-    numbers = {fault.number for fault in flat(kept)}
-    answered = [(fault.question, None, ["does not compile"])
-                for fault in flat(drawn)
-                 if fault.name and fault.number not in numbers]
-    if not everything:
-        print(f"{len(flat(kept))} faults of {len(flat(valid))}: all of "
-              f"tests/mutants.txt, and QUOTA={QUOTA} generated ones for each "
-              f"function by SEED={SEED}", flush=True)
-    torch = start_torch(pool, everything, answers)
-    answers.total = len(answered) + len(torch) + len(kept) + sum(
-        len({fault.question for fault in function})
-        for _, group in kept for function in by_function(group))
-    answers.give_all(answered)
-    noticed = set()
-    for way, group in kept:
+def show_all(ways, folder, pool, text, faults):
+    """Shows the faults in one way after the other. Returns those that compile
+    and those of them that no test notices."""
+    compiled, missed = [], []
+    for way in ways:
+        # What one way can show is not worth an emulator's time.
+        left = without(faults, compiled) + ([] if way.runner else missed)
+        here = present(way, folder, text, left)
+        here = compiling(way, folder, text, here)
+        if not here:
+            continue
         way.begin(os.path.abspath(folder))
         try:
-            noticed |= ask_way(way, folder, pool, text, group, equivalent,
-                               answers)
+            missed_here = show(way, folder, pool, text, here, way is ways[0])
         finally:
             way.end()
-    for future in torch:
-        answers.give_all(future.result())
-    print_share(flat(kept), equivalent, noticed)
-    print(f"Not asked: {len(flat(here)) - len(flat(valid)):,} swapped "
-          f"arguments of which a compiler warns, "
-          f"{len(flat(drawn)) - len(flat(kept)):,} that do not compile, "
-          f"{len(elsewhere):,} in code that is not compiled here")
-    failures = [] if ONLY else lines_about(lost)
-    answers.failures += failures
-    answers.number += len(failures)
-    return answers.sum()
+        compiled += without(here, compiled)
+        missed = without(missed, here) + missed_here
+    print(f"{len(faults) - len(compiled)} faults do not compile")
+    return compiled, missed
 
 
-def check_lists():
-    with open("statesampler.h") as file:
-        failures = lines_about(read_faults(file.read())[2])
-    print(*failures, sep="\n", end="\n" if failures else "")
-    return 1 if failures else 0
+def print_missed(missed, text):
+    for fault in missed:
+        line = text.count("\n", 0, fault.start) + 1
+        print(f"\nstatesampler.h:{line}: {fault.function.name}: "
+              f"no test notices\n  - {fault.before(text)}\n"
+              f"  + {fault.after(text)}")
+
+
+def summary(compiled, missed):
+    """Prints the sum, and returns the exit status."""
+    noticed = len(compiled) - len(missed)
+    few = len(missed) * 100 <= MOST_MISSED * len(compiled)
+    print(f"\n{noticed} of {len(compiled)} faults noticed, "
+          f"{100 * noticed / max(len(compiled), 1):.1f} %; "
+          f"{100 - MOST_MISSED} % must be")
+    print(f"{noticed} passed, {0 if few else len(missed)} failed")
+    return 0 if few and noticed else 1
 
 
 def main():
-    if sys.argv[1:] == ["lists"]:
-        return check_lists()
+    everything = sys.argv[1:] == ["all"]
+    with open("statesampler.h") as file:
+        text = file.read()
+    ways = possible_ways(everything)
     os.makedirs("build", exist_ok=True)
-    with tempfile.TemporaryDirectory(dir="build", prefix="mutants.") as folder:
+    with tempfile.TemporaryDirectory(dir="build", prefix="mutants-") as folder:
         tempfile.tempdir = os.path.abspath(folder)
         pool = concurrent.futures.ThreadPoolExecutor(JOBS)
         try:
-            return ask(folder, pool, sys.argv[1:] == ["all"])
+            faults = possible_faults(ways, folder, text)
+            if not everything:
+                faults = draw(faults, text)
+                print(f"{len(faults)} of them by QUOTA={QUOTA} and "
+                      f"SEED={SEED}")
+            compiled, missed = show_all(ways, folder, pool, text, faults)
+            none = [fault for fault in missed if not any(
+                changes_code(way, folder, text, fault) for way in ways)]
         finally:
             pool.shutdown(cancel_futures=True)
+    print(f"{len(none)} faults leave the compiler's code as it is")
+    compiled, missed = without(compiled, none), without(missed, none)
+    print_missed(missed, text)
+    return summary(compiled, missed)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-# style.sh - the header stays one that a person can read, and the lists of
-# faults follow it.
+# style.sh - the header stays one that a person can read.
 
 # The rows of tests/complexity.sh that have a limit.
 limits_hold() {
@@ -17,7 +16,4 @@ list_tests() {
     add_test 'the header: limits of functions and columns' limits_hold
     add_test 'the examples compare KIND(code), not a code, with a kind' \
         kinds_compared
-    ! tool python3 'the lists of faults' ||
-        add_test 'the lists of faults: what they quote is in the header' \
-            quietly python3 tests/mutants.py lists
 }
