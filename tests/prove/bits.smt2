@@ -1,8 +1,12 @@
-; The axioms of perm.h and base.c about bits, of words of 32 bits, and `high` of
-; 64: each is proved if its negation cannot hold. Fits(r, b): b is one bit, of at
+; The axioms of perm.h about bits, of words of 32 bits: each is proved if its
+; negation cannot hold. Fits(r, b): b is one bit, of at
 ; most 2^30, and r, which is below 2^31, has no bit at or below it.
+; contract: Fits(r, b) && Half(b, h) && b != 1 ==>
+;     Fits(r, h) && Fits(r + b, h) && 2 * h == b;
+; contract: (x & 1) == x % 2;
+; contract: (x << s) == x + x * s;
 ; fault: (bvule b #x40000000) => (bvule b #x80000000)
-; fault: (bvult r #x80000000) #x00000000 => (bvult r #x80000001) #x00000000
+; fault: (bvult s #x00000002) => (bvult s #x00000003)
 (set-logic QF_BV)
 (declare-const r (_ BitVec 32))
 (declare-const b (_ BitVec 32))
@@ -46,19 +50,12 @@
 (assert (not (= (bvand r #x00000001) (bvurem r #x00000002))))
 (check-sat)
 (pop)
+(declare-const s (_ BitVec 32))
 (push)
-(echo "top, ones, shift, of base.c")
-(assert (not (and
-  (= (bvneg (bvlshr r #x0000001f))
-     (ite (bvult r #x80000000) #x00000000 #xffffffff))
-  (= (bvand r #x00000000) #x00000000) (= (bvand r #xffffffff) r)
-  (= (bvlshr r #x0000000a) (bvudiv r #x00000400)))))
-(check-sat)
-(pop)
-(declare-const d (_ BitVec 64))
-(push)
-(echo "high, of base.c")
-(assert (not (= (bvlshr d #x0000000000000020)
-  (bvudiv d #x0000000100000000))))
+(echo "shifted, of a word in 64 bits")
+(assert (bvult s #x00000002))
+(assert (not (= (bvshl ((_ zero_extend 32) r) ((_ zero_extend 32) s))
+  (bvadd ((_ zero_extend 32) r)
+    (bvmul ((_ zero_extend 32) r) ((_ zero_extend 32) s))))))
 (check-sat)
 (pop)

@@ -1,41 +1,374 @@
-"""header.py - a copy of statesampler.h for WP, on standard output.
+"""header.py - what the proofs of this folder say of statesampler.h.
 
-    python3 tests/prove/header.py FUNCTIONS
-        with the comments of notes.txt in these functions (a,b,c), and otherwise
-        the same
-    python3 tests/prove/header.py FUNCTIONS FAULTS
-        and with all faults of a list that are in them
+    python3 tests/prove/header.py check
+        says what does not stand in the header: it needs no prover
+    python3 tests/prove/header.py note FUNCTIONS
+        a copy of the header for WP, on standard output, with the comments of
+        notes.txt in these functions (a,b,c)
+    python3 tests/prove/header.py fault NUMBER FUNCTIONS
+        and with one fault in each of them that has so many
+    python3 tests/prove/header.py faulty NUMBER FUNCTIONS
+        the names of those that have so many
 
-Both lists have the form of tests/mutants.txt."""
+Nothing here quotes a statement of the header. A note stands at a place: the
+beginning of a function, its Nth `for` or `if`, or the body of that loop, after its declarations. A model stands by
+an expression, whatever its variables are called."""
 
+import glob
 import os
+import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 sys.dont_write_bytecode = True
-import faults as lists
+import faults as c
+
+FAULTS = 3  # in each function, of those that tests/faults.py makes by rule
 
 
-def with_entries(text, path, names):
-    """The text with every entry of a list for these functions."""
-    functions = lists.functions_of(text)
-    try:
-        edits = [lists.fault_of(entry, functions)
-                 for entry in lists.entries_of(path) if entry.function in names]
-    except lists.Lost as reason:
-        sys.exit(f"{path}: {reason}")
-    for edit in sorted(edits, key=lambda edit: -edit.start):
-        text = text[:edit.start] + edit.new + text[edit.end:]
+class Lost(Exception):
+    """What a proof speaks of is not in the header."""
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+class Header:
+    def __init__(self, text):
+        self.text = text
+        self.functions = {}
+        for function in c.functions_of(text):
+            self.functions.setdefault(function.name, []).append(function)
+
+    def function(self, name):
+        """The one definition of a function."""
+        found = self.functions.get(name, [])
+        if len(found) != 1:
+            raise Lost(f"the header defines {name} {len(found)} times")
+        return found[0]
+
+    def head(self, name):
+        """The words of a function's head: its type, name and parameters."""
+        function = self.function(name)
+        before = c.words_of(self.text[:function.start])[:-1]
+        opening = c.matching(before, len(before) - 1, -1)
+        return before[opening - 1:]
+
+    def words(self, name):
+        """The words of a function's head and body, or of a macro's bodies."""
+        if name in self.functions:
+            return self.head(name) + self.function(name).words
+        macros = re.findall(rf"^[ \t]*# *define {name}\b((?:[^\n\\]|\\.)*)",
+                            self.text, re.M | re.S)
+        if not macros:
+            raise Lost(f"the header has no {name}")
+        return c.words_of(" ; ".join(macros).replace("\\\n", " "))
+
+    def members(self):
+        """The names of all members of all structs."""
+        found = set()
+        for body in re.findall(r"struct \w+ \{(.*?)^\}", self.text,
+                               re.M | re.S):
+            body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+            found |= set(re.findall(r"(\w+)\s*(?:\[[^]]*\])?\s*[;,]", body))
+        return found
+
+
+# --- Notes --------------------------------------------------------------------
+
+NOTE = re.compile(r"^@ (\w+) (begin|(?:for|if|body) \d+)\n(.*?)(?=^@|\Z)",
+                  re.M | re.S)
+
+DECLARATION = re.compile(
+    r"(?:const )?(?!return )[A-Za-z]\w* (?:\* )*[A-Za-z]\w* [;=,[]")
+
+
+def place_of(function, place):
+    """Where a note of a function stands."""
+    kind, _, number = place.partition(" ")
+    if kind == "begin":
+        return function.start
+    keyword = "for" if kind == "body" else kind
+    found = [i for i, word in enumerate(function.words) if word == keyword]
+    if int(number) > len(found):
+        raise Lost(f"{function.name} has {len(found)} `{keyword}`, and a note "
+                   f"is at {place}")
+    at = found[int(number) - 1]
+    if kind != "body":
+        return function.body[at].start
+    opening = c.matching(function.words, at + 1, 1) + 1
+    if function.words[opening] != "{":
+        raise Lost(f"{function.name}: the body of {place} has no braces")
+    while DECLARATION.match(" ".join(function.words[opening + 1:])):
+        opening = function.words.index(";", opening + 1)
+    return function.body[opening].end
+
+
+def notes():
+    """Each note: its function, its place and its text."""
+    text = read(f"{HERE}/notes.txt")
+    found = NOTE.findall(text)
+    if len(found) != len(re.findall("^@", text, re.M)):
+        raise Lost("notes.txt: a line with @ names no place")
+    return found
+
+
+def noted(header, names, edits=()):
+    """The header with the notes for these functions, and other edits: each is
+    a start, an end and a new text."""
+    edits = list(edits)
+    for name, place, text in notes():
+        if name in names:
+            at = place_of(header.function(name), place)
+            edits.append((at, at, f"\n{text}"))
+    text = header.text
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
     return text
 
 
-names = sys.argv[1].split(",")
-with open("statesampler.h") as file:
-    header = file.read()
-noted = with_entries(header, f"{HERE}/notes.txt", names)
-if lists.words_of(noted) != lists.words_of(header):
-    sys.exit("notes.txt changes more than comments")
-for path in sys.argv[2:]:
-    noted = with_entries(noted, path, names)
-sys.stdout.write(noted)
+# --- Faults -------------------------------------------------------------------
+
+def faults_of(function):
+    """FAULTS faults of a function: the result is 1 more, and of those that are
+    made by rule some from all over it. Two arguments are not swapped: Frama-C
+    would refuse another type."""
+    made = [(fault.start, fault.end, fault.new)
+            for fault in c.generated(function)
+            if not getattr(fault, "strict", False)]
+    last = len(function.words) - 1
+    first = function.statements_around(last, last + 1)[0]
+    own = []
+    if function.words[first] == "return":
+        at = function.body[last].start
+        own = [(at, at, " + 1")]
+    count = min(FAULTS - len(own), len(made))
+    return own + [made[i * len(made) // count] for i in range(count)]
+
+
+# --- Contracts ----------------------------------------------------------------
+
+CONTRACT = re.compile(
+    r"/\*@((?:(?!\*/).)*)\*/\s*((?:static inline )?\w[\w \t\n*]*?"
+    r"\b(\w+)\(([^;)]*)\));", re.S)
+ASSIGNED = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
+            "++", "--"}
+
+
+def contracts():
+    """Each contract: its file, its text, its function, and the parameters."""
+    for path in sorted(glob.glob(f"{HERE}/*.h")):
+        for text, _, name, parameters in CONTRACT.findall(read(path)):
+            yield os.path.basename(path), text, name, names_of(c.words_of(parameters))
+
+
+def names_of(words):
+    """The names of parameters, between the parentheses."""
+    return [words[i - 1] for i in range(1, len(words) + 1)
+            if i == len(words) or words[i] == ","]
+
+
+def assigned_by(header, name):
+    """What a function assigns through its parameters, itself: the number of
+    the parameter, and the members, as in a->b.c."""
+    words = header.function(name).words
+    parameters = names_of(header.head(name)[2:-1])
+    for i, word in enumerate(words):
+        if word not in parameters or words[i - 1] in ("->", "."):
+            continue
+        end = i + 1
+        while words[end] in ("->", "."):
+            end += 2
+        if end > i + 1 and words[end] in ASSIGNED:
+            yield parameters.index(word), "".join(words[i + 1:end])
+
+
+def check_contract(header, text, name, parameters):
+    """What a contract says that is not so, without a prover."""
+    known = header.members()
+    for member in re.findall(r"(?:->|\.)\s*([a-z_]\w*)", text):
+        if member not in known:
+            yield f"{name}: no struct has a member {member}"
+    parts = re.search(r"\bassigns\s+(.*?);", text, re.S)
+    listed = re.sub(r"\s", "", parts[1]).split(",") if parts else []
+    for number, members in assigned_by(header, name):
+        parameter = parameters[number]
+        whole = parameter + members
+        if f"*{parameter}" not in listed and not any(
+                whole == one.split("[")[0] for one in listed):
+            yield f"{name} assigns {whole}, and its contract does not say so"
+
+
+# --- Notes, without a prover --------------------------------------------------
+
+ACSL = set("""assert assigns axiom axiomatic ensures exists forall ghost integer
+    invariant logic loop predicate requires variant uint8_t uint32_t uint64_t
+    """.split())
+
+
+def without_comments(text):
+    """ACSL alone."""
+    return re.sub(r"/\*[^@].*?\*/", "", text, flags=re.S)
+
+
+def check_note(header, name, place, text, logic):
+    """The names in a note that its function does not have."""
+    place_of(header.function(name), place)
+    text = without_comments(text)
+    own = set(re.findall(r"ghost \w+ (\w+)", " ".join(
+        note for other, _, note in notes() if other == name)))
+    own |= set(re.findall(r"(?:assert|invariant) (\w+):", text))
+    for names in re.findall(r"\\(?:forall|exists) integer ([\w, ]+);", text):
+        own |= set(names.replace(",", " ").split())
+    known = ACSL | own | logic | set(header.words(name)) | header.members()
+    for word in sorted(set(re.findall(r"(?<![\\\w])[A-Za-z_]\w*", text))):
+        if word not in known:
+            yield f"notes.txt: {name} has no {word}"
+
+
+# --- Models -------------------------------------------------------------------
+
+MODEL = re.compile(r"^; models (\w+): (.*(?:\n;  .*)*)", re.M)
+CASTS = re.compile(r"\( (?:u?int\d+_t|size_t|int) \) ?")
+
+
+def expression_of(words):
+    """Words as a list of operators, numbers, names of ours, and operands: a
+    variable with its members and elements, which is a list of one text. Casts
+    are left out."""
+    words = CASTS.sub("", " ".join(words)).split()
+    found, i = [], 0
+    while i < len(words):
+        word = words[i]
+        if (not re.match(r"[A-Za-z_]", word) or word in c.KEYWORDS or
+                re.match(r"ssmp_|SSMP_|statesampler_|STATESAMPLER_", word)):
+            found.append(word)
+            i += 1
+            continue
+        first = i
+        i += 1
+        while i < len(words) and words[i] in ("->", ".", "["):
+            i = c.matching(words, i, 1) + 1 if words[i] == "[" else i + 2
+        found.append([" ".join(words[first:i])])
+    return found
+
+
+def stands_at(model, code):
+    """Whether code begins with what a model says, with other operands."""
+    if len(code) < len(model):
+        return False
+    there, back = {}, {}
+    for mine, theirs in zip(model, code):
+        if not (isinstance(mine, list) and isinstance(theirs, list)):
+            if mine != theirs:
+                return False
+        elif (there.setdefault(mine[0], theirs[0]) != theirs[0] or
+              back.setdefault(theirs[0], mine[0]) != mine[0]):
+            return False
+    return True
+
+
+def check_models(header, path):
+    """What a file of formulas says of the header, or of a contract, that does
+    not stand there."""
+    text, path = read(path), os.path.basename(path)
+    models = MODEL.findall(text)
+    contracted = re.findall(r"^; contract: (.*(?:\n;  .*)*)", text, re.M)
+    if not models and not contracted:
+        yield f"{path} models nothing"
+    for name, model in models:
+        model = re.sub(r"\n; +", " ", model)
+        try:
+            code = expression_of(header.words(name))
+        except Lost as reason:
+            yield f"{path}: {reason}"
+            continue
+        wanted = expression_of(c.words_of(model))
+        if not any(stands_at(wanted, code[i:]) for i in range(len(code))):
+            yield f"{path}: not in {name}: {model}"
+    formulas = re.sub(r"^;.*\n", "", text, flags=re.M)
+    for old in re.findall(r"^; fault: (.*) => ", text, re.M):
+        if old not in formulas:
+            yield f"{path}: a fault is of what it does not say: {old}"
+    all_contracts = " ".join(" ".join(read(one).split())
+                             for one in sorted(glob.glob(f"{HERE}/*.[ch]")))
+    for quote in contracted:
+        quote = " ".join(re.sub(r"\n; +", " ", quote).split())
+        if all_contracts.count(quote) != 1:
+            yield f"{path}: not in a contract once: {quote}"
+
+
+# --- What is asked ------------------------------------------------------------
+
+def proved_names():
+    """The functions that prove.sh proves, as it has them after `wp`."""
+    script = read(f"{HERE}/prove.sh").replace("\\\n", " ")
+    for names in re.findall(r"^wp '[^']*' \w+\.c (.*)$", script, re.M):
+        for name in names.split():
+            yield ("ssmp_" + name[1:] if name.startswith("+")
+                   else "statesampler_" + name)
+
+
+def check(header):
+    """Everything that does not stand in the header."""
+    said = [text for _, text, _, _ in contracts()]
+    said += [read(path) for path in glob.glob(f"{HERE}/*.[ch]")]
+    logic = set(re.findall(r"(?:predicate|logic integer) (\w+)",
+                           " ".join(said)))
+    contracted = {}
+    for path, text, name, parameters in contracts():
+        contracted[name] = path
+        try:
+            yield from (f"{path}: {wrong}" for wrong in check_contract(
+                header, text, name, parameters))
+        except Lost as reason:
+            yield f"{path}: {reason}"
+    for name in proved_names():
+        called = re.findall(r"\b(?:ssmp|statesampler)_\w+(?= \()",
+                            " ".join(header.function(name).words))
+        for needed in [name] + called:
+            if needed not in contracted:
+                yield f"prove.sh proves {name}, and {needed} has no contract"
+    for name, place, text in notes():
+        try:
+            yield from check_note(header, name, place, text, logic)
+        except Lost as reason:
+            yield f"notes.txt: {reason}"
+    for path in sorted(glob.glob(f"{HERE}/*.smt2")):
+        yield from check_models(header, path)
+        if os.path.basename(path) not in read(f"{HERE}/prove.sh"):
+            yield f"prove.sh does not prove {os.path.basename(path)}"
+
+
+def main():
+    header = Header(read("statesampler.h"))
+    what, names = sys.argv[1], sys.argv[-1].split(",")
+    if what == "check":
+        wrong = list(check(header))
+        print("\n".join(wrong), end="\n" if wrong else "")
+        return 1 if wrong else 0
+    if what == "note":
+        text = noted(header, names)
+        if c.words_of(text) != c.words_of(header.text):
+            raise Lost("notes.txt changes more than comments")
+        sys.stdout.write(text)
+        return 0
+    faulty = {}
+    for name in names:
+        made = faults_of(header.function(name))
+        if int(sys.argv[2]) < len(made):
+            faulty[name] = made[int(sys.argv[2])]
+    if what == "faulty":
+        print(",".join(faulty))
+    else:
+        sys.stdout.write(noted(header, names, faulty.values()))
+    return 0
+
+
+try:
+    sys.exit(main())
+except Lost as lost:
+    sys.exit(f"tests/prove/header.py: {lost}")

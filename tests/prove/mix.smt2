@@ -1,17 +1,16 @@
 ; A mix in integers: nothing wraps in what is computed from a state that mix_load
 ; takes, and the sequence is long enough. A node of the tree has weight w and a
 ; child of weight a; w0 is the root's.
-; header: return (head->turn | head->tick) >> 63 != 0
-; header: #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
-; header: const uint64_t turns = turn - mix->base_turn;
-;     uint64_t tick = mix->base_tick + turns, jump = 1;
-; header: turns * left + weight / 2; /* < 2^62 + 2^30 */
-; header: turns = (turns * weight + half) / weights[level]; /* below 2^62 */
-; header: return periods < SSMP_TOO_FAR / mix->
-; header: return tick - mix->base_tick;
-; header: mix->reach = mix->turn + ssmp_mix_turns(mix, until);
-; header: turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach
-; header: ssmp_mix_tick(mix, turn - 1) + 1;
+; models ssmp_mix_read: (turn | tick) >> 63 != 0
+; models SSMP_TOO_FAR: 2 * STATESAMPLER_MAX_SAMPLES
+; models ssmp_mix_tick: turn - base_turn
+; models ssmp_mix_tick: base_tick + turns
+; models ssmp_branch_divide: turns * left + weight / 2
+; models ssmp_mix_tick_of: (turns * weight + half) / child
+; models ssmp_mix_tick_of: periods >= SSMP_TOO_FAR / period
+; models ssmp_mix_turns: tick - base_tick
+; models ssmp_mix_find: turn > STATESAMPLER_MAX_SAMPLES || turn > reach
+; models statesampler_mix_seek: ssmp_mix_tick(mix, turn - 1) + 1
 ; fault: (<= tick until far) => (<= until far)
 ; fault: (<= to top) => (<= to (* 2 far))
 ; fault: (< w0 2147483648) => (< w0 8589934592)
@@ -55,7 +54,7 @@
 (assert (and (< 0 w0) (< w0 2147483648)))
 (assert (and (< 0 w) (<= w w0) (<= 0 a) (<= a w) (<= 0 m) (<= 0 whole)))
 (push)
-(echo "the products of mix_descend and mix_tick_of are no more than a word")
+(echo "the products of branch_divide and mix_tick_of are no more than a word")
 (assert (and (< m w0) (<= (* m a) (* m w0)) (<= (* m w0) (* w0 w0))))
 (assert (< (* w0 w0) 4611686018427387905))
 (assert (not (and (< (+ (* m a) (div w 2)) word)

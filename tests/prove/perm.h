@@ -3,7 +3,8 @@
 #include "base.h"
 
 /* Fits(r, b): b is a power of two up to 2^30, and r a multiple of 2b. The
-   axioms are proved by bits.smt2, and `square` by lemmas.smt2. */
+   axioms are proved by bits.smt2, and `square` by lemmas.smt2. Two(s) is 2^s,
+   which is all that its axioms say. */
 /*@ axiomatic Bits {
       predicate Fits(integer r, integer b);
       predicate Half(integer b, integer h);
@@ -28,6 +29,14 @@
         (x & 1) == x % 2;
       axiom square: \forall integer x; 0 <= x < 4294967296 ==>
         0 <= x * x < 18446744073709551616;
+      axiom shifted: \forall integer x, s; 0 <= x < 4294967296 && 0 <= s < 2 ==>
+        (x << s) == x + x * s;
+    }
+    axiomatic Powers {
+      logic integer Two(integer s);
+      axiom two_first: Two(0) == 1;
+      axiom two_next: \forall integer s; 0 <= s ==> Two(s + 1) == 2 * Two(s);
+      axiom two_far: \forall integer s; 31 <= s ==> Two(s) >= 2147483648;
     }
 */
 /*@ requires n <= 1 << 62;
@@ -49,8 +58,15 @@ static inline uint32_t ssmp_sqrt_ceil(uint64_t n);
     predicate Clear(statesampler_perm *p) = p->n == 18446744073709551615;
 */
 
+/*@ assigns \nothing;
+    ensures \result == (n < 8192 ? 24 : n < 16777216 ? 12 : 8);
+*/
+static inline uint8_t ssmp_perm_rounds(uint64_t n);
+
+/* lemmas.smt2 says how `reciprocal` and `shift` divide by `right`. */
 /*@ requires \valid(perm) && n <= 1 << 62;
-    assigns perm->n, perm->left, perm->right, perm->wide, perm->rounds;
+    assigns perm->n, perm->left, perm->right, perm->reciprocal, perm->shift,
+      perm->wide, perm->rounds;
     ensures n: perm->n == n;
     ensures grid: n <= perm->left * perm->right;
     ensures least: 1 <= perm->left && 3 <= perm->right;
@@ -59,6 +75,7 @@ static inline uint32_t ssmp_sqrt_ceil(uint64_t n);
          : perm->wide == 0 && perm->left <= 1 << 15 && perm->right <= 1 << 15;
     ensures rounds:
       perm->rounds == (n < 8192 ? 24 : n < 16777216 ? 12 : 8);
+    ensures shift: Two(perm->shift) < perm->right <= 2 * Two(perm->shift);
     ensures sized: Sized(perm);
 */
 static inline void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n);

@@ -2,45 +2,34 @@
 ; and that a Good one stays Good. G positions are a step. The segment's base is
 ; at position c and step b and its end at E; the present is at p, and k steps
 ; after the base.
-; header: uint64_t position = cursor->position + positions;
-; header: ssmp_cursor_move(&run->now, segment, global_batch);
-; header: step - segment->base.step > ssmp_segment_steps(segment, global_batch))
-; header: ssmp_segment_find(cursor, segment, global_batch, step - segment->base.step);
-; header: ssmp_cursor_move(cursor, segment, steps * global_batch);
-; header: cursor->position = ssmp_min(position, segment->end);
-; header: length -= length % ssmp_global_batch(shape);
-; header: #define SSMP_MAX_POSITION (STATESAMPLER_MAX_SAMPLES + ((uint64_t)1 << 33))
-; header: base->position > SSMP_MAX_POSITION ||
-;     base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5)
-; header: if (steps > ssmp_segment_steps(segment, global_batch))
-; header: ssmp_segment_find(&found, segment, global_batch, steps);
-; header: run->now.step = found.step;
-; header: own->now.position > own->segment.end)
-; header: cursor->epoch += position / segment->end;
-;     position %= segment->end;
-; header: (run->now.step - segment->base.step) * global_batch >=
-; header: (SSMP_CARRY(segment) && step > STATESAMPLER_NONE / 2)
-; header: distance =
-;     (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
-; header: place->step = base->step + distance / global_batch;
-;     place->slot = (uint32_t)(distance % global_batch / shape->world_size);
-;     place->rank = (uint32_t)(distance % shape->world_size);
+; models SSMP_MAX_POSITION: STATESAMPLER_MAX_SAMPLES + (1 << 33)
+; models ssmp_run_check: position > SSMP_MAX_POSITION ||
+;     step >= STATESAMPLER_MAX_SAMPLES / 2 * 5
+; models ssmp_run_check: ssmp_ceil_div((epoch - base_epoch) * num_samples +
+;     position - base_position, global_batch)
+; models ssmp_run_check: steps > ssmp_segment_steps(segment, global_batch)
+; models ssmp_run_check: ssmp_segment_find(&found, segment, global_batch, steps)
+; models ssmp_sampler_serve: ssmp_cursor_move(&now, segment, global_batch)
+; models ssmp_sampler_serve: (step - base_step) * global_batch >= STATESAMPLER_MAX_SAMPLES
+; models ssmp_sampler_find: step > STATESAMPLER_NONE / 2
+; models ssmp_sampler_find: step - base_step > ssmp_segment_steps(segment, global_batch)
+; models ssmp_sampler_find: ssmp_segment_find(cursor, segment, global_batch, step - base_step)
+; models ssmp_sampler_resume: position > end
+; models statesampler_locate: (epoch - base_epoch) * num_samples + position
+; models statesampler_locate: base_step + distance / global_batch
+; models statesampler_locate: distance % global_batch / world_size
+; models statesampler_locate: distance % world_size
 ; contract: cursor->position == \min(segment->end, segment->base.position +
 ; contract: (\result - 1) * global_batch < segment->end - segment->base.position;
 ; contract: \result * global_batch <= 1 << 62;
 ; contract: segment->end < run->num_samples + segment->blocks + shape->world_size;
-; contract: r->segment.base.position <= (1 << 62) + (1 << 33) &&
-;     r->segment.base.step < 5 * (1 << 61) &&
-; contract: epochs <= (1 << 62) / n + 1 &&
-;     Passed(tail, n, epochs, p, c) <= 1 << 62 :
 ; fault: (define-fun next () Int (least (+ p G) E)) => (define-fun next () Int (+ p G))
 ; fault: (<= 0 c E most) => (<= 0 c E)
-; fault: (or (= p1 E1) => (or (<= p1 E1)
 ; fault: (or (< E2 p1) (spot c E2 p1 t2)) => (spot c E2 p1 t2)
+; fault: (and (= E (+ c (* q G))) (<= c E E1) => (and (<= c E E1)
+; fault: (<= (- p c) (* t2 G)) => (<= (- p c G) (* t2 G))
 ; fault: (<= 0 t steps) => (<= 0 t (+ steps 1))
-; fault: (or (= p E1) (= (- p c) (* k G)) => (or (= (- p c) (* k G))
-; fault: (<= e (+ upto 1)) => (<= e upto)
-; fault: (<= (* k G) top) => (< (* k G) top)
+; fault: (and (= e q) (= p r)) => (= e (+ q 1))
 ; fault: (=> (< (* (+ k 1) G) top) => (=> true
 ; fault: (< slot B) => (< slot (- B 1))
 ; fault: (<= b c) => (<= b (+ c 1))
@@ -158,23 +147,13 @@
 (check-sat)
 (pop)
 
-; A state has the present p1, which is t1 steps from c or the end E1 that the
-; saving run has without drop_last. load reads the least number of steps, t2,
-; that hold p1 - c.
+; A state has the present p1, and the end is E1 without drop_last. run_check
+; tries t2, the least number of steps that hold p1 - c, and takes the state if
+; that is no more than the segment has, and leads to p1: so spot(c E1 p1 t2).
 (declare-const E1 Int) (declare-const E2 Int) (declare-const q Int)
-(declare-const p1 Int) (declare-const t1 Int) (declare-const t2 Int)
-(push)
-(echo "load: what it takes is Good where it was saved")
-(assert (segment c E1))
-(assert (and (<= 0 (- p1 c) (- E1 c))
-  (or (= p1 E1) (= (- p1 c) (* t1 G)))))
-(assert (and (<= 0 t2) (<= (- p1 c) (* t2 G)) (< (* (- t2 1) G) (- p1 c))))
-(assert (and (rising t1 t2) (rising t2 t1)
-  (rising (- t1 1) (- t2 1)) (rising (- t2 1) (- t1 1))))
-(assert (not (spot c E1 p1 t2)))
-(check-sat)
-(pop)
-(echo "load: with drop_last, whose end is E2, too, or the present is the base")
+(declare-const p1 Int) (declare-const t2 Int)
+(echo "load: what it takes is Good with drop_last, whose end is E2, too")
+(echo "or the present is the base")
 (push)
 (assert (and (segment c E1) (spot c E1 p1 t2)))
 (assert (and (= E2 (+ c (* q G))) (<= c E2 E1) (< (- E1 E2) G)))
@@ -185,14 +164,23 @@
 (push)
 (echo "save: what a Good sampler saves, load takes; E1 is without drop_last")
 (assert (and (segment c E) (spot c E p k)))
-(assert (or (= E E1) (and (= E (+ c (* q G))) (<= c E E1))))
-(assert (not (and (<= 0 (- p c) (- E1 c))
-  (or (= p E1) (= (- p c) (* k G)) (= (- p c) (* q G))))))
+(assert (or (= E E1) (and (= E (+ c (* q G))) (<= c E E1) (rising k q)
+  (rising q (- k 1)) (rising q k) (rising (- k 1) q))))
+(push)
+(assert (not (spot c E1 p k)))
+(check-sat)
+(pop)
+(echo "as these steps are the least that hold what is past")
+(assert (spot c E1 p k))
+(assert (and (<= 0 t2) (<= (- p c) (* t2 G)) (< (* (- t2 1) G) (- p c))))
+(assert (and (rising k t2) (rising t2 k)
+  (rising (- k 1) (- t2 1)) (rising (- t2 1) (- k 1))))
+(assert (not (= k t2)))
 (check-sat)
 (pop)
 
 ; CARRY: the present is e epochs after the base's.
-(declare-const e Int) (declare-const r Int) (declare-const upto Int)
+(declare-const e Int) (declare-const r Int)
 (define-fun carried ((c Int) (e Int) (p Int) (k Int)) Bool
   (and (<= 0 c) (< c n) (<= 0 p) (< p n) (<= 0 k) (<= 0 e)
        (= (+ (* e n) p) (+ c (* k G))) (<= (* k G) top)))
@@ -214,22 +202,19 @@
 (assert (not (and (carried c q r t) (< (+ c (* t G)) word))))
 (check-sat)
 (pop)
-; upto is 2^62 / n, rounded down.
-(assert (and (<= (* upto n) top) (< top (* (+ upto 1) n))))
 (push)
-(echo "CARRY, save: what is Good load takes")
+(echo "CARRY, save and load: a Good sampler is where run_check says")
 (assert (carried c e p k))
-(assert (=> (< (+ upto 1) e) (<= (* (+ upto 2) n) (* e n))))
-(assert (not (and (<= e (+ upto 1)) (= (- (+ (* e n) p) c) (* k G))
-  (<= (* k G) top))))
+(assert (and (= (+ c (* k G)) (+ (* q n) r)) (<= 0 r) (< r n)))
+(assert (not (and (= e q) (= p r))))
 (check-sat)
 (pop)
 (push)
-(echo "CARRY, load: what it takes is Good, and nothing wraps")
-(assert (and (<= 0 c) (< c n) (<= 0 p) (< p n) (<= 0 e (+ upto 1))))
-(assert (<= (* e n) (* (+ upto 1) n)))
-(assert (and (<= 0 k) (= (- (+ (* e n) p) c) (* k G)) (<= (* k G) top)))
-(assert (not (and (carried c e p k) (< (+ (* e n) p) word))))
+(assert (and (<= 0 c) (< c n) (<= 0 k) (<= (* k G) top)))
+(assert (and (= (+ c (* k G)) (+ (* q n) r)) (<= 0 r) (< r n)))
+; Nothing is left of the steps' product by a division, and so it is no more steps.
+(assert (not (and (carried c q r k) (< (+ (* q n) r) word)
+  (= (- (+ (* q n) r) c) (* k G)))))
 (check-sat)
 (pop)
 

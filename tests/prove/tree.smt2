@@ -1,11 +1,12 @@
 ; A node of the mix's tree, over all integers: it has weight w, its left child
 ; has weight a, and share(m) = (m * a + w / 2) / w of its first m turns are the
 ; left child's.
-; header: turns * left + weight / 2;
-; header: left_turns = product / weight;
-; header: product - left_turns * weight + left >= weight
-; header: uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
-;     turns = (turns * weight + half) / weights[level];
+; models ssmp_branch_divide: turns * left + weight / 2
+; models ssmp_branch_divide: product / weight
+; models ssmp_branch_divide: product -= left_turns * weight
+; models ssmp_branch_divide: product + left >= weight
+; models ssmp_mix_tick_of: (weight - !(seat >> (level - 1) & 1)) / 2
+; models ssmp_mix_tick_of: (turns * weight + half) / child
 ; fault: (* m a) h) => (* m a) w)
 ; fault: (>= (+ r a) w) => (> (+ r a) w)
 ; fault: (= h1 (div (- w 1) 2)) => (= h1 (div (+ w 1) 2))
@@ -22,7 +23,7 @@
   (and (= (+ (* m a) h) (+ (* s w) r)) (<= 0 r) (< r w)))
 
 (push)
-(echo "the next turn adds 0 or 1 to the left, and 1 where mix_descend does")
+(echo "the next turn adds 0 or 1 to the left, and 1 where branch_divide does")
 (assert (and (shared m s r) (shared (+ m 1) s2 r2)))
 (assert (not (= s2 (ite (>= (+ r a) w) (+ s 1) s))))
 (check-sat)

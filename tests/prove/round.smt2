@@ -1,0 +1,90 @@
+; A round of the permutation, in words: the two forms of the hash of 16-bit
+; halves are the same and below the span; the span is no more than the size; and
+; half - value modulo the size needs no comparison. x is the half, mixed with the
+; key, and product the high half of x times the key, whatever these are.
+; models ssmp_perm_round: size - round / 2 * (size >> 10)
+; models ssmp_perm_round: x *= (x * mul) & 0xffff0000u
+; models ssmp_perm_round: (x * span) >> 32
+; models ssmp_perm_round: x *= (x * mul) >> 16
+; models ssmp_perm_round: ((x & 0xffffu) * span) >> 16
+; models ssmp_perm_round: x = *half - x
+; models ssmp_perm_round: x + (size & (0 - (x >> 31)))
+; models SSMP_REDUCE: x + (size & (0 - (x >> (bits - 1))))
+; fault: (bvlshr product #x00000010) => (bvlshr product #x0000000f)
+; fault: (bvand low #x0000ffff) => low
+; fault: (bvule rounds #x0000000b) => (bvule rounds #x00000400)
+; fault: (bvlshr x #x0000001f) => (bvlshr x #x0000001e)
+; fault: (bvlshr y #x000f) => (bvlshr y #x000e)
+; fault: (bvult value size) => true
+(set-logic QF_BV)
+(declare-const x (_ BitVec 32))
+(declare-const product (_ BitVec 32))
+(declare-const span (_ BitVec 32))
+(declare-const low (_ BitVec 32))
+(define-fun high ((x (_ BitVec 32)) (span (_ BitVec 32))) (_ BitVec 32)
+  ((_ extract 63 32) (bvmul ((_ zero_extend 32) x) ((_ zero_extend 32) span))))
+
+(push)
+(assert (bvule x #x0000ffff))
+(assert (and (bvule span #x00008000) (not (= span #x00000000))))
+(push)
+(echo "the one product is the other, 16 bits higher")
+(assert (not (= (bvmul x (bvand product #xffff0000))
+  (bvshl (bvmul x (bvlshr product #x00000010)) #x00000010))))
+(check-sat)
+(pop)
+(push)
+(echo "and so are the results the same")
+(assert (not (= (high (bvshl low #x00000010) span)
+  (bvlshr (bvmul (bvand low #x0000ffff) span) #x00000010))))
+(check-sat)
+(pop)
+(push)
+(echo "below the span")
+(assert (not (bvult (high low span) span)))
+(check-sat)
+(pop)
+(pop)
+
+; size is that of a half, at most 2^31; half and value are below it.
+(declare-const size (_ BitVec 32))
+(declare-const rounds (_ BitVec 32))
+(declare-const half (_ BitVec 32))
+(declare-const value (_ BitVec 32))
+(push)
+(assert (and (bvule size #x80000000) (not (= size #x00000000))))
+(push)
+(echo "the span is 1 or more, and no more than the size")
+(assert (bvule rounds #x0000000b))
+(assert (not (and
+  (bvult (bvmul rounds (bvlshr size #x0000000a)) size)
+  (bvule (bvsub size (bvmul rounds (bvlshr size #x0000000a))) size))))
+(check-sat)
+(pop)
+(echo "the size is added where the difference is negative, as by a minimum")
+(define-fun less () (_ BitVec 32)
+  (ite (bvult half value) (bvadd (bvsub half value) size) (bvsub half value)))
+(define-fun reduce ((x (_ BitVec 32))) (_ BitVec 32)
+  (bvadd x (bvand size (bvneg (bvlshr x #x0000001f)))))
+(define-fun least ((x (_ BitVec 32))) (_ BitVec 32)
+  (ite (bvult x (bvadd x size)) x (bvadd x size)))
+(assert (and (bvult half size) (bvult value size)))
+(assert (not (and (= (reduce (bvsub half value)) less)
+  (= (least (bvsub half value)) less) (bvult less size))))
+(check-sat)
+(pop)
+
+; The same in 16 bits, where the size is at most 2^15.
+(declare-const size16 (_ BitVec 16))
+(declare-const half16 (_ BitVec 16))
+(declare-const value16 (_ BitVec 16))
+(define-fun reduce16 ((y (_ BitVec 16))) (_ BitVec 16)
+  (bvadd y (bvand size16 (bvneg (bvlshr y #x000f)))))
+(push)
+(assert (bvule size16 #x8000))
+(assert (and (bvult half16 size16) (bvult value16 size16)))
+(assert (not (= (reduce16 (bvsub half16 value16))
+  (ite (bvult half16 value16) (bvadd (bvsub half16 value16) size16)
+    (bvsub half16 value16)))))
+(check-sat)
+(pop)
