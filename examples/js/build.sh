@@ -5,7 +5,7 @@
 #   mixture.mjs, mixture.d.mts                  datasets with names, by it
 #   index.html                                  the page, in one file; it names
 #       the address RELEASE, if there is one, where the header is from
-#   package/                                    the npm package, see README.md
+#   package/                                    the npm package
 # wasm-opt and esbuild are optional; with them the module is a fifteenth
 # smaller, below 19 KiB gzipped, or 17 where a bundler leaves out the bag.
 # Its lines stay short, as node prints the line of an error that nobody catches.
@@ -165,9 +165,8 @@ package() {
     for name in d.ts d.mts; do
         cp $web/statesampler.d.mts $package/statesampler.$name
     done
-    for name in package.json README.md; do
-        fill_version examples/js/$name >$package/$name
-    done
+    fill_version examples/js/package.json >$package/package.json
+    fill_version examples/js/package.md >$package/README.md
     rm $web/whole $web/packed $web/code $web/function $web/begins \
         $web/module $web/script $web/imports
     mv -f $package/* build/web/package

@@ -18,7 +18,7 @@
    always be numbers or bigints.
 
    It loads one of two .wasm files by a top-level await. What bundlers need for
-   that is in README.md, at statesampler/files; the npm package's module needs
+   that is in package.md, at statesampler/files; the npm package's module needs
    nothing.
 
    Errors change nothing. They are a StatesamplerError with the header's code,
