@@ -16,7 +16,8 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ModuleError, PlatformError
 
 # What the package has besides its folder, and where.
-LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "../../LICENSE": ".",
+LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "README.md": ".",
+          "../../LICENSE": ".",
           "../../statesampler.h": "statesampler",
           "../extras/pack.h": "statesampler",
           "../extras/fit.h": "statesampler",
@@ -77,11 +78,13 @@ with open("statesampler/statesampler.h") as header:
     version = re.search(" - v([0-9.]+) - ", header.readline())[1]
 with open("statesampler/__init__.py") as module:
     about = ast.get_docstring(ast.parse(module.read()))
+with open("README.md", encoding="utf-8") as readme:
+    manual = readme.read()
 setup(
     verbose=0, name="statesampler", version=version,
     license="MIT OR Unlicense",
-    description=about.splitlines()[0], long_description=about,
-    long_description_content_type="text/plain", python_requires=">=3.7",
+    description=about.splitlines()[0], long_description=manual,
+    long_description_content_type="text/markdown", python_requires=">=3.7",
     packages=["statesampler"],
     package_data={"statesampler": ["py.typed", "*.pyi"]},
     ext_modules=[Extension(

@@ -1,5 +1,5 @@
 """A DataLoader that counts the batches it returns. The manual is in
-__init__.py."""
+README.md."""
 
 import itertools
 

@@ -1,5 +1,5 @@
 """Packs of samples within a budget of tokens: those of examples/extras/pack.h. The
-manual is in __init__.py."""
+manual is in README.md."""
 
 import array
 import bisect

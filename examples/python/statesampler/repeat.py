@@ -1,4 +1,4 @@
-"""Groups of copies, as in GRPO. The manual is in __init__.py."""
+"""Groups of copies, as in GRPO. The manual is in README.md."""
 
 import sys
 

@@ -1,5 +1,5 @@
 """No two of one group in a batch: examples/extras/spread.h. The manual is in
-__init__.py."""
+README.md."""
 
 import array
 import collections

@@ -1,4 +1,4 @@
-"""The samplers for torch's DataLoader. The manual is in __init__.py."""
+"""The samplers for torch's DataLoader. The manual is in README.md."""
 
 import functools
 import multiprocessing.context

@@ -34,7 +34,7 @@ EPOCHS = 3
 GROUPS = [index % 9 for index in range(36)]
 LENGTHS, TOKENS = [5 + index * index % 7 for index in range(36)], 16
 # Beside what may be broken, or the project's.
-RECIPES = os.path.join(os.path.dirname(EXAMPLES), "README.md")
+RECIPES = os.path.join(EXAMPLES, "README.md")
 
 
 class PrefetchLoader:
@@ -678,7 +678,7 @@ class RealAccelerate(Accelerate):
             self.assertEqual(len(set(map(tuple, epochs))), EPOCHS)
 
     def test_a_dispatcher(self):
-        """Of its own making: the loop of examples/README.md ends on both
+        """Of its own making: the loop of README.md ends on both
         processes, and process 1 is told that it draws nothing."""
         for turns, workers in itertools.product((False, True), (0, 2)):
             (drawn, epoch), (other, said) = by_two(
@@ -736,7 +736,7 @@ packs = functools.partial(Packed, plan_size=6)
 
 
 def recipes(transformers, **names):
-    """The Trainers of examples/README.md, each after its text."""
+    """The Trainers of README.md, each after its text."""
     names.update(StatefulDistributedSampler=Distributed,
                  RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
                  PackedBatchSampler=packs, itertools=itertools, torch=torch,
@@ -781,7 +781,7 @@ class Trainer(unittest.TestCase):
         return batches
 
     def test_the_recipes(self):
-        """The Trainers of examples/README.md, at each step; also where
+        """The Trainers of README.md, at each step; also where
         set_epoch does not reach the sampler, at every fifth."""
         names = dict(groups=GROUPS, lengths=LENGTHS, max_tokens=TOKENS)
         for recipe, kind in recipes(self.transformers(), **names):
@@ -791,7 +791,7 @@ class Trainer(unittest.TestCase):
                     self.at_each_step(kind, processes, recipe, 5 * stride)
 
     def test_it_skips(self):
-        """Without Resuming, with Telling of examples/README.md: exact in any
+        """Without Resuming, with Telling of README.md: exact in any
         epoch. Without that, where the sampler is not told, an error."""
         with open(RECIPES) as file:
             telling, = (each for each in blocks(file.read())

@@ -1,5 +1,5 @@
-"""The Python in examples/README.md and at the head of the package runs as it
-is written: two epochs, killed at some batch, and run again with the checkpoint.
+"""The Python in README.md and at the head of the package runs as it is
+written: two epochs, killed at some batch, and run again with the checkpoint.
 
 A program may use `dataset`, `epochs`, `checkpoint`, `train` and `save`, which
 are a training script's own, and need not import what it uses."""
@@ -9,11 +9,13 @@ import re
 import textwrap
 import unittest
 
-from common import ROOT, main
+from common import EXAMPLES, main
 from loader_accelerate import DataLoaderShard
 from loader_torchdata import StatefulDataLoader
 import statesampler
 from torch.utils.data import DataLoader, Dataset
+
+README = os.path.join(EXAMPLES, "README.md")
 
 
 class Killed(Exception):
@@ -78,20 +80,20 @@ class Snippets(unittest.TestCase):
             self.assertEqual(len(saved), 32)
 
     def test_readme(self):
-        with open(os.path.join(ROOT, "examples", "README.md")) as file:
-            _, section = file.read().split("\n# In PyTorch\n")
-        programs = blocks(section.split("\n# ")[0])
+        with open(README) as file:
+            _, section = file.read().split("\n## The loop\n")
+        programs = blocks(section.split("\n## ")[0])
         self.assertTrue(programs, "it has no block of Python")
         for program in programs:
             self.runs(program)
 
     def test_torchdatas_own_states(self):
-        """The same program with what its row of examples/README.md says."""
-        with open(os.path.join(ROOT, "examples", "README.md")) as file:
+        """The same program with what its row of README.md says."""
+        with open(README) as file:
             text = file.read()
         row, = re.findall(r"^\| torchdata's `StatefulDataLoader` .*", text, re.M)
         loop, = re.findall("`(while .*?)`", row)
-        program, = blocks(text.split("\n# In PyTorch\n")[1].split("\n# ")[0])
+        program, = blocks(text.split("\n## The loop\n")[1].split("\n## ")[0])
         for old, new in (("for epoch in range(sampler.epoch, epochs)", loop),
                          ("sampler.load_state_dict", "loader.load_state_dict"),
                          ("sampler.state_dict", "loader.state_dict")):
@@ -101,7 +103,7 @@ class Snippets(unittest.TestCase):
 
     def test_opening(self):
         """Its example: the lines that are indented."""
-        example, _ = statesampler.__doc__.split("Counting.")
+        example, _ = statesampler.__doc__.split("A run that loads")
         self.runs(textwrap.dedent("".join(re.findall("^    .*\n", example,
                                                      re.M))))
 

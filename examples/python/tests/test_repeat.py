@@ -148,7 +148,7 @@ def shards(sampler, size, world, workers=0):
 
 
 def recipes(trainer, transformers, groups):
-    """The two Trainers of examples/README.md for TRL, derived from this."""
+    """The two Trainers of README.md for TRL, derived from this."""
     with open(RECIPES) as file:
         programs = blocks(file.read())
     telling, = (each for each in programs if "class Telling" in each)
@@ -233,7 +233,7 @@ class GRPO(unittest.TestCase):
             self.assertEqual(items, expected()[24 * done:], done)
 
     def test_recipes(self):
-        """What examples/README.md says for TRL, by the Trainer's resume."""
+        """What README.md says for TRL, by the Trainer's resume."""
         class GRPOTrainer(loader_accelerate.Trainer):
             """TRL's (f2cd5771, trl/trainer/grpo_trainer.py, lines 1213 to
             1232): a loader's batch is a rank's part of a generation batch."""

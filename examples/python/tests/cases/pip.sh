@@ -152,7 +152,7 @@ typed() { # PYTHON COMMAND
 
 as_told() { # PYTHON
     no_network
-    { told README.md && told examples/README.md; } >commands
+    { told README.md && told examples/python/README.md; } >commands
     while read -r command; do
         typed "$1" "$command"
         [ "$(venv/bin/python -c 'from statesampler import Sampler
@@ -163,7 +163,7 @@ print(sorted(i for batch in Sampler(3) for i in batch.tolist()))')" = \
 
 with_torch() { # PYTHON
     no_network
-    typed "$1" "$(told examples/README.md | grep system-site-packages)"
+    typed "$1" "$(told examples/python/README.md | grep system-site-packages)"
     protect
     cat >program.py <<'END'
 import os, sys, torch
@@ -302,7 +302,7 @@ windows() {
 }
 
 types_tests() { # PYTHON
-    add_test 'pip: what README.md and examples/README.md say, word for word' \
+    add_test 'pip: what README.md and its page say, word for word' \
         as_told $1
     if PYTHON=$1 sh examples/python/tests/python.sh torch numpy >/dev/null 2>&1; then
         add_test 'pip: beside torch: two ranks, then one; imported in 30 ms more' \
