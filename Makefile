@@ -157,7 +157,7 @@ examples/windows.svg: build/windows examples/windows.gp
 	gnuplot -e "table='build/windows.table'" examples/windows.gp \
 	    >build/windows.svg && cp build/windows.svg $@
 
-# A picture of examples/README.md, from what its program prints. Drawn under
+# A picture beside an example, from what its program prints. Drawn under
 # build/ first: without gnuplot the picture that is there must stay.
 examples/%.svg: build/% examples/%.gp
 	$< >$<.table && gnuplot -e "table='$<.table'" examples/$*.gp >$<.svg && \

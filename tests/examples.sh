@@ -676,7 +676,7 @@ split() {
 # is there.
 recipes() {
     status 0 recipes
-    sed -n '/^# Recipes/,/^# In PyTorch/s/^| .* | `/`/p' \
+    sed -n '/^## Recipes/,/^## Coming/s/^| .* | `/`/p' \
         "$root/examples/README.md" >rows
     [ "$(wc -l <rows)" -ge 15 ]
     equal "$(grep -c '^ok ' out)" "$(wc -l <rows)"
@@ -1071,8 +1071,8 @@ packing() {
 # Words of this repository. Only the spread has no step in which a stem comes
 # twice, and leaves out no more than a shuffle does.
 spread() {
-    cat "$root"/examples/*.md "$root"/*/*.[ch] "$root"/*/*/*.py \
-        "$root"/statesampler.h | tr -cs 'A-Za-z' '\n' | grep . | sort -u >words
+    cat "$root"/examples/*.md "$root"/examples/*/*.md "$root"/*/*.[ch] \
+        "$root"/*/*/*.py "$root"/statesampler.h | tr -cs 'A-Za-z' '\n' | grep . | sort -u >words
     status 0 spread words
     finds '^spread: ok, killed [1-9].* each of [0-9]* words came once' out
     awk 'NF == 5 { batches[$1] = $2; steps[$1] = $3; left[$1] = $4 }
@@ -1362,9 +1362,9 @@ epoch_option() {
     done
 }
 
-# The block of the README, run as it stands.
+# The block of the page on extras, run as it stands.
 readme_answers() {
-    sed -n '/^# Which samples/,/^# Groups/p' "$root/examples/README.md" |
+    sed -n '/^## Which samples/,/^## Groups/p' "$root/examples/extras/README.md" |
         sed -n '/^```/,/^```/p' | grep -v '^```' >block
     rm -f quickstart.state
     ln -sf "$bin" build
@@ -1420,7 +1420,7 @@ check "indices: without --straight, a state answers no question" \
 check "indices: a state that is damaged or missing is refused" \
     refused_questions
 check "indices: --epoch: other epochs, and CARRY's" epoch_option
-check "indices: examples/README.md shows what is printed" readme_answers
+check "indices: examples/extras/README.md shows what is printed" readme_answers
 check "indices: a bad option has status 2 and a message that names it" \
     bad_options
 

@@ -106,6 +106,6 @@ list_tests() {
         quotes examples/into/games/README.md examples/into/games
     add_test 'the blocks of C in the README compile, pasted one after the other' \
         readme_compiles
-    add_test 'every block of C in examples/README.md is part of an example' \
-        quotes examples/README.md
+    add_test 'every block of C in examples/extras/README.md is part of an example' \
+        quotes examples/extras/README.md
 }
