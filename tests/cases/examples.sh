@@ -1454,7 +1454,7 @@ list_tests() {
     add_test 'example indices: a state that is damaged or missing is refused' \
         refused_questions
     add_test "example indices: --epoch: other epochs, and CARRY's" epoch_option
-    add_test 'example indices: examples/README.md shows what is printed' \
+    add_test 'example indices: examples/extras/README.md shows what is printed' \
         readme_answers
     add_test 'example indices: a bad option is named' bad_options
 }
