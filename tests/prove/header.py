@@ -11,8 +11,9 @@
         the names of those that have so many
 
 Nothing here quotes a statement of the header. A note stands at a place: the
-beginning of a function, its Nth `for` or `if`, or the body of that loop, after its declarations. A model stands by
-an expression, whatever its variables are called."""
+beginning of a function, its Nth `for` or `if`, or the body of that loop, after
+its declarations. A model stands by an expression, whatever its variables are
+called."""
 
 import glob
 import os
@@ -162,7 +163,8 @@ def contracts():
     """Each contract: its file, its text, its function, and the parameters."""
     for path in sorted(glob.glob(f"{HERE}/*.h")):
         for text, _, name, parameters in CONTRACT.findall(read(path)):
-            yield os.path.basename(path), text, name, names_of(c.words_of(parameters))
+            yield (os.path.basename(path), text, name,
+                   names_of(c.words_of(parameters)))
 
 
 def names_of(words):
