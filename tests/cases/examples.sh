@@ -212,7 +212,11 @@ has() { # FILE TEXT
     }
 }
 
-same() { # FILE FILE
+same() { # FILE|- FILE
+    if [ "$1" = - ]; then
+        cat >given
+        set -- given "$2"
+    fi
     cmp "$1" "$2" || {
         diff "$1" "$2" | head -n 6
         return 1
@@ -222,6 +226,15 @@ same() { # FILE FILE
 equal() { # VALUE WANTED
     [ "$1" = "$2" ] || {
         echo "'$1' is not '$2'"
+        return 1
+    }
+}
+
+# The file is one that the awk program exits with 0 for.
+accepts() { # AWK-PROGRAM FILE
+    awk "$1" "$2" || {
+        echo "not as it should be:"
+        tail -n 40 "$2"
         return 1
     }
 }
@@ -479,7 +492,7 @@ resume() {
     export TMPDIR
     status 0 bin/resume
     equal "$(ls "$TMPDIR")" ""
-    awk 'BEGIN { next_step = 0 }
+    accepts 'BEGIN { next_step = 0 }
          / \.\. / { if ($2 != next_step) {
                         print "not " next_step ": " $0; exit 1 }
                     next_step = $4 + 1 }
@@ -497,7 +510,7 @@ windows() {
     cat tests/*.sh tests/cases/*.sh | head -n 3000 >shell
     cat examples/js/*.mjs examples/js/tests/*.mjs | head -n 3000 >js
     status 0 bin/windows c shell js
-    awk '/ bits / {
+    accepts '/ bits / {
             rows++
             sub(/ of chunks/, "-of-chunks")
             bits[$1, $2] = $3
@@ -514,10 +527,7 @@ windows() {
             exit bits["WINDOW", 64] < 0.95 * bits["whole"] ||
                 bits["buffer-of-chunks", 64] < 0.95 * bits["whole"] ||
                 error["WINDOW", 256] > error["whole"] + 2
-        }' said || {
-        cat said
-        return 1
-    }
+        }' said
     status 2 bin/windows c
     finds 'two FILEs and 1,171 lines' err
     head -n 300 c >few
@@ -550,7 +560,7 @@ locate() {
 round_robin() {
     program round_robin
     status 0 bin/round_robin
-    awk '$1 ~ /^[01]$/ {
+    accepts '$1 ~ /^[01]$/ {
             if ($3 != ($2 % 2 ? "B" : "A")) exit 1
             for (i = 4; i <= 9; i++) {
                 rank = int((i - 4) / 2)
@@ -623,7 +633,7 @@ blend() {
     [ "$first" -gt 0 ] && [ "$second" -gt "$first" ]
     status 0 bin/blend state 8 25
     grep '^model' said >model
-    awk '/^turn/ { batch = $NF }
+    accepts '/^turn/ { batch = $NF }
         /\// { for (i = 1; i <= NF; i++) {
                     split($i, part, "/"); n += part[1]; share += part[2]
                     if (part[1] - part[2] > 3 || part[2] - part[1] > 3) exit 1 }
@@ -902,7 +912,7 @@ train_text() {
 ledger() {
     program ledger
     status 0 bin/ledger
-    awk '$NF == "%" {
+    accepts '$NF == "%" {
             bias = $(NF - 1); lost = $(NF - 3); again = $(NF - 4)
             if ($2 == "ledger" && (lost || again || bias != "+0.0")) exit 1
             if ($2 == "skip" && !(lost > 100 && bias < -1)) exit 1
@@ -955,13 +965,14 @@ packing() {
     awk -v RS= '{ print length }' README.md statesampler.h tests/*.[ch] \
         examples/*.[ch] examples/extras/*.h >lengths
     status 0 bin/packing lengths
-    sed 's/of the file/file/; s/ %//g' said | awk '
+    sed 's/of the file/file/; s/ %//g' said >table
+    accepts '
         $1 ~ /^(uniform|exponential|lognormal|file)$/ {
             if (!($3 > $4 && $4 >= $5 && $5 >= $6 && $6 >= 0)) exit 1
             if ($2 < 32768 && !($7 > 2 * $5 && $8 > 0)) exit 1
             rows++
         }
-        END { exit rows != 20 }'
+        END { exit rows != 20 }' table
     for wrong in '' '12 x' '12 0' '10 20' 3.5 -1 0; do
         printf '7\n%s\n' "$wrong" >lengths
         status 2 bin/packing lengths
@@ -978,17 +989,14 @@ packing() {
 buckets() {
     program buckets
     status 0 bin/buckets
-    awk '$4 == "%" { steps[$1] = $2; tokens[$1] = $2 * $5
+    accepts '$4 == "%" { steps[$1] = $2; tokens[$1] = $2 * $5
                 padding[$1] = $3; waiting[$1] = $6 }
          END { b = tokens["buckets"]; g = tokens["group_by_length"]
                exit !(b > 0.999 * g && b < 1.001 * g &&
                       3 * steps["buckets"] < steps["group_by_length"] &&
                       padding["buckets"] < 6 && padding["random"] > 60 &&
                       waiting["buckets"] < 1 &&
-                      waiting["group_by_length"] > 20) }' said || {
-        cat said
-        return 1
-    }
+                      waiting["group_by_length"] > 20) }' said
 }
 
 # Six thousand words with 1 to 12 of a stem. Only the spread has no step in
@@ -998,7 +1006,7 @@ spread() {
     awk 'BEGIN { for (stem = 10000; words < 6000; stem++)
             for (i = 0; i <= stem % 12; i++) { print stem i; words++ } }' >words
     status 0 bin/spread words
-    awk 'NF == 5 { batches[$1] = $2; steps[$1] = $3; left[$1] = $4 }
+    accepts 'NF == 5 { batches[$1] = $2; steps[$1] = $3; left[$1] = $4 }
         END { exit !(batches["shuffle"] > 3 && steps["shuffle"] > 9 &&
             batches["NO_DUPLICATES"] == 0 && steps["NO_DUPLICATES"] > 9 &&
             batches["spread"] + steps["spread"] == 0 &&
@@ -1431,7 +1439,7 @@ list_tests() {
     add_test 'example recipe_large: saves that fail leave the last one whole' \
         recipe_large_fails
     add_test 'example recipe_ranks: each of 7 ranks has its share' recipe_ranks
-    add_test 'example recipes: each recipe of examples/README.md' recipes
+    add_test "example recipes: each recipe of $recipes_readme" recipes
     add_test 'example resume: each run goes on where the one before it ended' \
         resume
     add_test 'example round_robin: turns of two datasets, and thirds of them' \
@@ -1454,7 +1462,7 @@ list_tests() {
     add_test 'example indices: a state that is damaged or missing is refused' \
         refused_questions
     add_test "example indices: --epoch: other epochs, and CARRY's" epoch_option
-    add_test 'example indices: examples/extras/README.md shows what is printed' \
+    add_test "example indices: $answers_readme shows what is printed" \
         readme_answers
     add_test 'example indices: a bad option is named' bad_options
 }
