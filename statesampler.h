@@ -2197,8 +2197,11 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
     if (count >= (uint32_t)SSMP_LANES16 >> wide)
         return ssmp_bulk_join(out, p, joiner, wide);
     over = ssmp_bulk_join(b->part, p, joiner, wide);
-    for (i = 0; i < count; i++)
-        out[i] = b->part[i];
+    /* Of the vector's whole length, as clang makes a call of memcpy, which a
+       core may not need, from a loop up to count. */
+    for (i = 0; i < (uint32_t)SSMP_LANES16 >> wide; i++)
+        if (i < count)
+            out[i] = b->part[i];
     return over;
 }
 
