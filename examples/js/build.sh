@@ -36,10 +36,12 @@ wasm() { # FILE FLAG...
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
         --stack-first -z stack-size=16384 -o $file $file.o
     rm $file.o
+    # In the order of their use, functions of both modules are alike, and gzip
+    # packs the two together.
     if command -v wasm-opt >/dev/null; then
         wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
             --low-memory-unused --enable-nontrapping-float-to-int $file \
-            -o $file
+            --reorder-functions -o $file
     fi
 }
 

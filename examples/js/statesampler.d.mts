@@ -40,10 +40,6 @@ export type Indices<T> = ReturnType<T extends bigint ? typeof BigUint64Array.of
 export type Plain<A> = A extends Uint32Array ? Uint32Array
     : A extends Float64Array ? Float64Array : BigUint64Array;
 
-/* T is bigint with `bigint: true`, and number | bigint if the option is a
-   boolean known at run time only. Classes are declared as interface and const
-   so that you can write `extends Sampler` and `extends Sampler<bigint>`. */
-
 /** Must be the same on every rank, and after a resume. */
 export interface Dataset {
     numSamples: Whole;
