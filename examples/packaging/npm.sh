@@ -21,10 +21,10 @@ file=$output/statesampler-$version.tgz
 # that gzip finds it: statesampler.mjs ends with the text with which
 # statesampler.js begins.
 set --
-for name in package.json README.md LICENSE files.mjs statesampler.mjs \
-    statesampler.js workerd.mjs statesampler.d.ts statesampler.d.mts \
+for name in package.json README.md LICENSE workerd.mjs files.mjs \
+    statesampler.mjs statesampler.js statesampler.d.ts statesampler.d.mts \
     mixture.mjs mixture.d.mts \
-    statesampler-simd.wasm statesampler.wasm; do
+    statesampler.wasm statesampler-simd.wasm; do
     set -- "$@" package/$name
 done
 part=$file.$$
