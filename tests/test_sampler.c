@@ -1042,6 +1042,51 @@ static void test_big_carry(void)
         }
 }
 
+/* Whether the next batch comes from the order that is set up, and not from one
+   that is set up again, which takes longer and has the same samples: another
+   key there gives other samples. */
+static int uses_order(const statesampler *sampler, int inside)
+{
+    statesampler same = *sampler, other = *sampler;
+    uint64_t want[8], got[8];
+    statesampler_perm *perm =
+        inside ? &other.ready.inside : &other.ready.perm;
+    perm->keys[0] ^= 1;
+    CHECK(must_next(&same, want) == 8 && must_next(&other, got) == 8);
+    return !model_same(want, got, 8);
+}
+
+/* An order is set up where an epoch begins, and again where it changes. */
+static void test_order_is_kept(void)
+{
+    statesampler s, loaded;
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    statesampler_desc d = model_desc(3000, 3, 8);
+    uint64_t out[8];
+    d.rank = 1;
+    d.order = STATESAMPLER_ORDER_SHUFFLE;
+    d.partition = STATESAMPLER_PARTITION_BLOCKED;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(uses_order(&s, 0));
+    CHECK(must_next(&s, out) == 8);
+    CHECK(uses_order(&s, 0));
+    statesampler_set_epoch(&s, 5);
+    CHECK(uses_order(&s, 0));
+    CHECK(must_next(&s, out) == 8);
+    CHECK(statesampler_reshape(&s, 2, 3, 8) == STATESAMPLER_OK);
+    CHECK(uses_order(&s, 0));
+    must_save(&s, state);
+    CHECK(statesampler_init(&loaded, &d) == STATESAMPLER_OK);
+    CHECK(statesampler_load(&loaded, state, sizeof state) == STATESAMPLER_OK);
+    CHECK(uses_order(&loaded, 0));
+    d.order = STATESAMPLER_ORDER_WINDOW;
+    d.chunk_size = 10;
+    d.window = 10;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(must_next(&s, out) == 8);
+    CHECK(uses_order(&s, 1));
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
@@ -1049,6 +1094,7 @@ int main(int argc, char **argv)
     test_copies();
     test_any_memory();
     test_set_epoch();
+    test_order_is_kept();
     test_uneven_loops();
     test_global_batch();
     test_orders_differ();
