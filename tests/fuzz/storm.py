@@ -107,7 +107,8 @@ class Demo:
 
     def __init__(self, home):
         self.texts = []
-        for name in ("statesampler.h", "examples/train_text.c", "Makefile"):
+        for name in ("statesampler.h", "examples/train_text.c",
+                     "tests/reference.py"):
             self.texts.append(os.path.join(home, os.path.basename(name)))
             with open(name, "rb") as text, open(self.texts[-1], "wb") as copy:
                 copy.write(text.read(12000))
