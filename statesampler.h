@@ -610,7 +610,7 @@ CHANGES
 
    0.9.2  every rule of an error has a name, as STATESAMPLER_EINVAL_RANK; its
           number and sentence are as before. The folders of examples/ have
-          moved: examples/README.md says where. A JavaScript mixture refuses an
+          moved: the README says where. A JavaScript mixture refuses an
           empty state as ECORRUPT, no longer by a TypeError. An empty file in a
           folder of shards.h is SHARDS_ESHARD.
    0.9.1  resize after padding loses no sample: the epoch goes on at the old
