@@ -268,6 +268,7 @@ FUNCTIONS
    begin, set_epoch       go to the start of an epoch
    reshape, resize        other ranks or batch size; other number of samples
    epoch, step, position  where the sampler is
+   base                   the first step that at and seek reach
    num_steps, get_counts  the epoch in numbers
    padding                how many samples of a batch are repeats
    sample_seed            64 random bits for a sample
@@ -282,6 +283,7 @@ FUNCTIONS
    mix_epoch, mix_turn, mix_num_turns
    mix_offset, mix_locate
    mix_state_bytes, mix_save, mix_load, mix_describe
+   mix_state_in, mix_source_in         states inside of a state
 
    audit: proof in 32 bytes that an epoch was served exactly once
    audit_add, audit_merge, audit_check
@@ -988,6 +990,9 @@ STATESAMPLER_DEF uint64_t statesampler_epoch(const statesampler *s);
 /* Steps done in this epoch, in all shapes; with CARRY since the run's start. */
 STATESAMPLER_DEF uint64_t statesampler_step(const statesampler *s);
 
+/* The step of the base: the first that `at` and seek reach. */
+STATESAMPLER_DEF uint64_t statesampler_base(const statesampler *s);
+
 /* All steps of this epoch, done or not; with CARRY STATESAMPLER_NONE. The epoch
    is over when step equals num_steps. */
 STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s);
@@ -1239,6 +1244,22 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                uint32_t source,
                                                statesampler_desc *desc,
                                                statesampler_mix_place *place);
+
+/* Finds the state of the mix in a mixture's, which has the names of the datasets
+   around it: returns where it begins, and changes *size from the mixture
+   state's size to its own. Of other bytes, a mix's state among them, returns
+   the beginning, with *size as it is. Nothing is checked: mix_describe does. */
+STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
+                                                       size_t *size);
+
+/* Finds the state of a source's sampler in a mix's that mix_describe has
+   accepted: returns where it begins, for `describe`; it has
+   STATESAMPLER_STATE_BYTES bytes. Sets *weight, if not NULL, to the source's.
+   source is below the mix's num_sources. (mix_describe checks all of the state
+   each time, so to read many sources takes less time in this way.) */
+STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
+                                                        uint32_t source,
+                                                        uint32_t *weight);
 
 /* --- audit ---------------------------------------------------------------- */
 
@@ -3319,6 +3340,12 @@ STATESAMPLER_DEF uint64_t statesampler_num_steps(const statesampler *s)
            ssmp_segment_steps(segment, ssmp_global_batch(&s->run.shape));
 }
 
+STATESAMPLER_DEF uint64_t statesampler_base(const statesampler *s)
+{
+    STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
+    return s->run.segment.base.step;
+}
+
 STATESAMPLER_DEF uint64_t statesampler_position(const statesampler *s)
 {
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
@@ -4555,6 +4582,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
 
 #define SSMP_MIX_HEAD 40u      /* bytes before the sources */
 #define SSMP_SOURCE_BYTES 120u /* weight, flags, and the sampler's state */
+#define SSMP_SOURCE_HEAD 8u    /* bytes of these before the sampler's state */
 
 /* What a mix's state says besides its sources. */
 #define SSMP_MIX_FIELDS 5
@@ -4611,7 +4639,7 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
 
         ssmp_bytes_store(to, 4, source->in_mix.weight);
         ssmp_bytes_store(to + 4, 4, ssmp_source_finished(source) | seated << 1);
-        (void)statesampler_save(&source->sampler, to + 8,
+        (void)statesampler_save(&source->sampler, to + SSMP_SOURCE_HEAD,
                                 STATESAMPLER_STATE_BYTES);
     }
     ssmp_state_end(bytes, needed);
@@ -4656,7 +4684,8 @@ SSMP_NOINLINE int ssmp_source_read(ssmp_source_state *saved,
         return STATESAMPLER_ECORRUPT_WEIGHTS;
     if (saved->flags > 3)
         return STATESAMPLER_ECORRUPT_ZERO;
-    return ssmp_run_read(&saved->run, bytes + 8, STATESAMPLER_STATE_BYTES);
+    return ssmp_run_read(&saved->run, bytes + SSMP_SOURCE_HEAD,
+                         STATESAMPLER_STATE_BYTES);
 }
 
 /* Goes on where the source was when its state was saved. */
@@ -4752,6 +4781,42 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
         place->weight = saved.weight;
     }
     return STATESAMPLER_OK;
+}
+
+/* The offset of a mix's state in a mixture's with so many datasets. */
+SSMP_FN size_t ssmp_mixture_head(uint32_t num_sources)
+{
+    return 16 + 8 * (size_t)num_sources;
+}
+
+STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
+                                                       size_t *size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint64_t datasets;
+
+    STATESAMPLER_ASSERT(size && (state || *size == 0));
+    if (*size < 24 || ssmp_bytes_load(bytes, 4) != SSMP_MAGIC_MIXTURE)
+        return state;
+    datasets = ssmp_bytes_load(bytes + 8, 8);
+    if (datasets > (*size - 24) / 8)
+        return state;
+    /* Before it the head, after it the check word. */
+    *size -= ssmp_mixture_head((uint32_t)datasets) + 8;
+    return bytes + ssmp_mixture_head((uint32_t)datasets);
+}
+
+STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
+                                                        uint32_t source,
+                                                        uint32_t *weight)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+
+    STATESAMPLER_ASSERT(state);
+    bytes += SSMP_MIX_HEAD + (size_t)source * SSMP_SOURCE_BYTES;
+    if (weight)
+        *weight = (uint32_t)ssmp_bytes_load(bytes, 4);
+    return bytes + SSMP_SOURCE_HEAD;
 }
 
 /* --- audit --------------------------------------------------------------- */
@@ -5440,12 +5505,6 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
 }
 
 #define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES)
-
-/* The offset of the mix's state, which stands after so many hashes. */
-static inline size_t ssmp_mixture_head(uint32_t count)
-{
-    return 16 + 8 * (size_t)count;
-}
 
 static inline size_t ssmp_mixture_bytes(uint32_t count)
 {

@@ -337,7 +337,7 @@ static void refuse(uint32_t number)
     bytes[8] = (unsigned char)run.num_sources;
     memcpy(bytes + 16 + 8 * (size_t)run.num_sources, state, size);
     CHECK(recall_sources(bytes, whole) == run.num_sources);
-    CHECK(recall_state(bytes, &inner) ==
+    CHECK(statesampler_mix_state_in(bytes, &inner) ==
           bytes + 16 + 8 * (size_t)run.num_sources);
     CHECK(inner == size);
     CHECK(recall_mix(&mix, sources, bytes, whole, scratch, STATESAMPLER_NONE,

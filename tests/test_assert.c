@@ -116,6 +116,9 @@ static void check_sampler(void)
     RIGHT(statesampler_step(&sampler));
     WRONG(statesampler_step(NULL));
     WRONG(statesampler_step(&blank));
+    RIGHT(statesampler_base(&sampler));
+    WRONG(statesampler_base(NULL));
+    WRONG(statesampler_base(&blank));
     RIGHT(statesampler_num_steps(&sampler));
     WRONG(statesampler_num_steps(NULL));
     WRONG(statesampler_num_steps(&blank));
@@ -218,6 +221,11 @@ static void check_mix(void)
     RIGHT(statesampler_mix_describe(bytes, sizeof bytes, 0, NULL, NULL));
     RIGHT(statesampler_mix_describe(NULL, 0, 0, NULL, NULL));
     WRONG(statesampler_mix_describe(NULL, sizeof bytes, 0, NULL, NULL));
+    RIGHT(statesampler_mix_state_in(bytes, &size));
+    WRONG(statesampler_mix_state_in(NULL, &size));
+    WRONG(statesampler_mix_state_in(bytes, NULL));
+    RIGHT(statesampler_mix_source_in(bytes, 0, NULL));
+    WRONG(statesampler_mix_source_in(NULL, 0, NULL));
 }
 
 static void check_rest(void)

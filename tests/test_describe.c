@@ -194,6 +194,39 @@ static void check_mix_state(const party *p, const unsigned char *state)
         }
 }
 
+/* The state of each source, found inside. */
+static void check_mix_parts(const party *p, const unsigned char *state)
+{
+    unsigned char own[STATESAMPLER_STATE_BYTES];
+    uint32_t i, weight = 0;
+    for (i = 0; i < SOURCES; i++) {
+        const void *part = statesampler_mix_source_in(state, i, &weight);
+        CHECK(weight == (p->weight[i] ? p->weight[i] : 1));
+        CHECK(statesampler_mix_source_in(state, i, NULL) == part);
+        CHECK(statesampler_save(&p->source[i].sampler, own, sizeof own) ==
+              STATESAMPLER_OK);
+        CHECK(memcmp(part, own, sizeof own) == 0);
+    }
+}
+
+/* What is no mixture's state is left as it is. */
+static void check_mix_inside(const unsigned char *state)
+{
+    unsigned char other[MIX_BYTES];
+    size_t size = MIX_BYTES;
+    CHECK(statesampler_mix_state_in(state, &size) == state);
+    CHECK(size == MIX_BYTES);
+    memcpy(other, state, sizeof other);
+    memcpy(other, "SSMN", 4); /* with too many datasets */
+    memset(other + 8, 0xff, 8);
+    CHECK(statesampler_mix_state_in(other, &size) == other);
+    CHECK(size == MIX_BYTES);
+    for (size = 0; size < 24; size++) {
+        size_t same = size;
+        CHECK(statesampler_mix_state_in(other, &same) == other && same == size);
+    }
+}
+
 /* A mix made of what the state says goes on as the one that saved it would
    without drop_last. */
 static void check_mix_revival(const party *p, const unsigned char *state)
@@ -248,6 +281,8 @@ static void test_mixes(int cases)
                 statesampler_mix_next(&p.mix, NULL, &count, &source);
             CHECK(must_mix_save(&p.mix, state) == MIX_BYTES);
             check_mix_state(&p, state);
+            check_mix_parts(&p, state);
+            check_mix_inside(state);
             check_mix_revival(&p, state);
             shape = model_random_desc(1, 4, 4);
             for (k = 0; k < SOURCES; k++) {

@@ -411,6 +411,7 @@ static void test_drop_last_by_hand(void)
     CHECK(statesampler_step(&s) == 2 && statesampler_num_steps(&s) == 2);
     CHECK(statesampler_position(&s) == 10);
     CHECK(must_miss(&s, 0) == STATESAMPLER_ERANGE_BASE);
+    CHECK(statesampler_base(&s) == 2);
     CHECK(statesampler_seek(&s, 2) == STATESAMPLER_OK);
     must_end(&s);
     CHECK(statesampler_num_steps(&s) == 1);
@@ -587,9 +588,11 @@ static void test_begin_by_hand(void)
     CHECK(must_next(&s, x) == 2);
     change(&s, &d, 3, 1, 2, 0);
     CHECK(statesampler_seek(&s, 0) == STATESAMPLER_ERANGE_BASE);
+    CHECK(statesampler_base(&s) == 1);
     statesampler_set_epoch(&s, 0);
     CHECK(statesampler_step(&s) == 1);
     statesampler_begin(&s, 0);
+    CHECK(statesampler_base(&s) == 0);
     CHECK(statesampler_step(&s) == 0 && statesampler_num_steps(&s) == 4);
     CHECK(must_next(&s, x) == 1 && x[0] == 2);
     CHECK(statesampler_seek(&s, 0) == STATESAMPLER_OK);

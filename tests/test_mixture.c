@@ -80,11 +80,24 @@ static void take(statesampler_mixture *m, int turns)
         CHECK(statesampler_mix_next(&m->mix, NULL, &count, &source) == 1);
 }
 
+/* The mix's state is found in the mixture's. */
+static void check_inside(const statesampler_mixture *m,
+                         const unsigned char *state, size_t size)
+{
+    unsigned char own[STATE];
+    size_t inside = size, needed = statesampler_mix_state_bytes(&m->mix);
+    const void *found = statesampler_mix_state_in(state, &inside);
+    CHECK(inside == needed);
+    CHECK(statesampler_mix_save(&m->mix, own, needed) == STATESAMPLER_OK);
+    CHECK(memcmp(found, own, needed) == 0);
+}
+
 static size_t save(const statesampler_mixture *m, unsigned char *state)
 {
     size_t size = statesampler_mixture_state_bytes(m);
     CHECK(size == 72 + 128 * (size_t)m->mix.num_sources && size <= STATE);
     CHECK(statesampler_mixture_save(m, state, size) == STATESAMPLER_OK);
+    check_inside(m, state, size);
     return size;
 }
 

@@ -20,38 +20,23 @@
 
 STATESAMPLER_WRAP_BEGIN
 
-/* The mix's state in a mixture's; else the same. *size becomes its size. */
-static inline const unsigned char *recall_state(const void *state, size_t *size)
-{
-    const unsigned char *bytes = (const unsigned char *)state;
-    uint64_t count = 0;
-
-    for (int i = 15; i > 7 && *size >= 72 && memcmp(bytes, "SSMN", 4) == 0; i--)
-        count = count << 8 | bytes[i];
-    if (count == 0 || count > (*size - 24) / 8)
-        return bytes;
-    *size -= 24 + 8 * (size_t)count;
-    return bytes + 16 + 8 * (size_t)count;
-}
-
 /* The sources in the state of a mix or mixture; 0: it is of neither. */
 static inline uint32_t recall_sources(const void *state, size_t size)
 {
     statesampler_mix_place place = {0, 0, 0, 0, 0};
 
-    state = recall_state(state, &size);
+    state = statesampler_mix_state_in(state, &size);
     statesampler_mix_describe(state, size, 0, NULL, &place);
     return place.num_sources;
 }
 
-/* Describes a source. (mix_describe checks all of the state each time.) */
+/* Describes a source of a mix's state that has been checked. */
 static inline int recall_source(const void *state, size_t i,
                                 statesampler_desc *desc, uint32_t *weight)
 {
-    const unsigned char *at = (const unsigned char *)state + 40 + 120 * i;
-
-    *weight = at[0] + 256u * at[1] + 65536u * at[2] + 16777216u * at[3];
-    return statesampler_describe(at + 8, STATESAMPLER_STATE_BYTES, desc, NULL);
+    return statesampler_describe(
+        statesampler_mix_source_in(state, (uint32_t)i, weight),
+        STATESAMPLER_STATE_BYTES, desc, NULL);
 }
 
 /* Initialises the sources, each at the start of its present epoch. */
@@ -135,7 +120,8 @@ static inline int recall_mix(statesampler_mix *mix,
                              size_t size, unsigned char *scratch,
                              uint64_t epoch, uint32_t drop_last)
 {
-    const unsigned char *state = recall_state(from, &size);
+    const unsigned char *state =
+        (const unsigned char *)statesampler_mix_state_in(from, &size);
     uint64_t now;
     int code = recall_init(mix, sources, state, size, drop_last);
 

@@ -104,7 +104,7 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
                       r->drop_last);
     if (code != STATESAMPLER_OK)
         return code;
-    state = recall_state(state, &size);
+    state = statesampler_mix_state_in(state, &size);
     statesampler_mix_describe(state, size, 0, NULL, &place);
     r->batch_size = 0; /* becomes the largest */
     for (size_t i = 0; i < r->num_sources; i++) {
