@@ -105,9 +105,9 @@ GUARANTEES
      any saves, loads, kills and changes of ranks and batch size, except for the
      padding or dropping that you asked for. (With the order REPLACEMENT, which
      draws at random, every position is served once.)
-   - The order is a function of the description (without rank, batch_size and
-     drop_last; with BLOCKED also of world_size), the epoch and the algorithm
-     number. It is the same for every compiler, flag, word size and byte order.
+   - The order depends on the epoch, the algorithm number and the description,
+     but not on its rank, batch_size and drop_last, and on world_size only with
+     BLOCKED. It is the same for every compiler, flag, word size and byte order.
      The output of an algorithm number never changes.
    - A sampler's state is 112 bytes, the same on every rank and machine.
    - A call that fails returns an error and changes no sampler, mix or perm.
@@ -137,13 +137,14 @@ HOW TO
    that you leave out of a description is zero, and zero is the default.
    (In C++ before C++20, write `statesampler_desc desc = {}; desc.seed = 42;`.)
 
-   Copy the loop of the example. next returns 0 once at the end of an epoch, and
-   by then the next epoch has begun. So loop until next returns 0, or test
-   epoch(). Do not call next num_steps times: the next epoch would then start
-   with that 0 and no batch. Each process sets its own rank, below world_size.
-   The example saves every 50 steps, and at the end of an epoch, where the step
-   is 0. A run that is killed repeats the steps after its last save. train ends
-   the program if it fails, so no saved state counts a batch that failed.
+   Copy the loop of the example. Each process sets its own rank, below
+   world_size. At the end of an epoch next returns 0, once, and the next epoch
+   has then begun. So loop until next returns 0, or test epoch(). A loop that
+   calls next num_steps times does not take that 0: the next epoch would begin
+   with it, and without a batch. The example saves every 50 steps, and at the
+   end of an epoch, where the step is 0. A run that is killed repeats the steps
+   after its last save. train ends the program if it fails, so no saved state
+   counts a batch that failed.
 
    Save the state together with the weights, after the step that used the batch.
    The state of one rank restores every rank, on any number of ranks and with
@@ -310,14 +311,13 @@ SHAPES, ORDERS, TAILS
    long as G stays the same, a full step has the same samples for any W (except
    with BLOCKED).
 
-   The base is the position and step at which the present shape began. In a
-   fresh epoch it is 0. A load keeps the base of a state that has the same
-   shape. When a load, reshape or resize changes the shape or the number of
-   samples, the present becomes the base. The present also becomes the base when
-   a sampler with drop_last loads a state that has already served the last step,
-   which this drop_last leaves out. Steps go on counting through all shapes. at,
-   seek, padding and locate reach back to the base; begin goes back to
-   position 0.
+   The base is the position and step from which the present shape counts, 0 in a
+   fresh epoch. at, seek, padding and locate reach back to it, but not farther;
+   begin goes back to position 0. Steps go on counting through all shapes.
+   A load takes over the state's base. The base moves to the present position
+   - when a load, reshape or resize changes the shape or the number of samples;
+   - when a sampler with drop_last loads a state that has served the last step,
+     which this drop_last leaves out.
 
    Order: which sample is served at position p of an epoch.
    SHUFFLE      (default) a permutation of the dataset.
@@ -345,11 +345,12 @@ SHAPES, ORDERS, TAILS
                 are in no block.
 
    Tail: where the epoch ends, for a shape with base c.
-   PAD          (default, as torch) at c + W * ceil(max(D - c, 0) / W). A
-                position p >= num_samples is padding. It repeats position p mod
-                num_samples; with BLOCKED it repeats the first position of block
-                p mod P, unless that block is empty.
-   DROP         at c + W * floor(max(D - c, 0) / W).
+   PAD          (default, as torch) at c + W * ceil(max(D - c, 0) / W): what is
+                left, rounded up to a multiple of W. A position p >= num_samples
+                is padding, and repeats the sample of position p mod
+                num_samples. (With BLOCKED it repeats the first of block
+                p mod P, unless that block is empty.)
+   DROP         at c + W * floor(max(D - c, 0) / W): the same, rounded down.
    UNEVEN       at num_samples, for exact evaluation. Ranks differ by at most
                 one sample; in the last step a rank may have an empty batch.
    CARRY        for pre-training: the next epoch follows inside the same batch,
@@ -389,17 +390,18 @@ MIXES
    the same rank and world_size. A turn is the next step of one source. All
    ranks take the same turns.
 
-   n_i is the number of steps of source i. With the stop rules FIRST and ALL,
-   which are explained below, these are the steps of its present epoch, served
-   or not. With RESTART and NEVER they are those of a whole epoch in this shape.
-   Sources with n_i = 0 and sources of weight STATESAMPLER_OFF take no turns.
-   From here on, D is the number of the others, and i counts these from 0.
+   A source takes turns if it has steps and its weight is not STATESAMPLER_OFF.
+   Its steps are those of its present epoch, served or not; with the stop rules
+   RESTART and NEVER (see below) those of a whole epoch in this shape. D is the
+   number of sources that take turns, i counts these from 0, and n_i is the
+   steps of source i.
 
    Whose turn it is follows from one endless sequence, given in ALGORITHM 1.
    With equal weights it is 0, 1, ..., D - 1, 0, ... With other weights each
-   source has exactly `weight` turns in every period (the sum of the weights).
-   Inside a period it is at most log2(D) / 2 turns from its share, with log2(D)
-   rounded up: two turns for D = 16, five for D = 1,000.
+   source has exactly `weight` turns in every period, which is as long as the
+   sum of the weights. Inside a period a source is ahead of its share, or
+   behind it, by at most L / 2 turns, where L is log2(D) rounded up: two turns
+   for D = 16, five for D = 1,000.
 
    The stop rule says what happens at the turn of a source that has nothing
    left, and so when an epoch of the mix ends. The formulas are its turns with
@@ -426,14 +428,14 @@ MIXES
    weights only. To look past a change, seek its turn, weigh, and go on from
    there (examples/blend.c).
 
-   A mix is elastic as a sampler is. mix_init, mix_weigh, mix_load and a
-   mix_reshape to other ranks make the present turn the mix's base; at, seek and
-   locate reach back to it. The base of each source with CARRY moves there, too.
-   If the new shape changes which sources have steps, the sequence begins again;
-   if not, it goes on. (When a source with CARRY is 2^62 positions past the
-   base, the base moves to the present turn.) With RESTART the epoch of the mix
-   ends at once if all sources that now take turns have begun another epoch in
-   it.
+   A mix is elastic as a sampler is. It has a base of its own: the turn to which
+   mix_at, mix_seek and mix_locate reach back. mix_init, mix_weigh, mix_load and
+   a mix_reshape to other ranks move it to the present turn. So does a source
+   with CARRY that is 2^62 positions past it. When the mix's base moves, the
+   base of each source with CARRY moves, too. After a change of ranks the
+   sequence goes on; it begins again if other sources have steps in the new
+   shape. With RESTART the epoch of the mix then ends at once if all sources
+   that take turns have begun another epoch in it.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -572,10 +574,14 @@ ALGORITHM 1
      keys of two rounds, the low 32 bits first; above ("wide", w = 32) a word
      is one round's. Of a round's key, add is the low w bits, mul the high w
      bits with the highest bit set.
-   - round t = 0, 2, ...: l = (l - F(r, a)) mod a; t = 1, 3, ...:
-     r = (r - F(l, b)) mod b. With s = m - floor(t / 2) * floor(m / 1024),
-     F(h, m): x = h xor add; y = (x * mul) >> w; z = (x * y) mod 2^w;
-     (z * s) >> w.
+   - rounds are numbered t = 0, 1, ... An even one sets l to
+     (l - F(r, a)) mod a, an odd one sets r to (r - F(l, b)) mod b.
+   - F(h, m) in round t, with that round's add and mul:
+         x = h xor add
+         y = (x * mul) >> w
+         z = (x * y) mod 2^w
+         s = m - floor(t / 2) * floor(m / 1024)
+         (z * s) >> w
    - the result is l * b + r; while it is n or more, all rounds are applied
      to it again. The inverse adds instead, last round first, and walks in
      the same way.
@@ -902,8 +908,9 @@ typedef struct ssmp_segment {
     uint32_t blocks; /* BLOCKED: P of the manual; INTERLEAVED: 1 */
 } ssmp_segment;
 
-/* What a state records, and what follows from it. Loads reach 63 bytes on AVR,
-   where this order of the members saves most. Private. */
+/* What a state records, and what follows from it. The members that are used
+   most come first: on AVR one instruction reads only the first 63 bytes of a
+   struct. Private. */
 typedef struct ssmp_run {
     ssmp_shape shape;
     uint64_t num_samples;
@@ -1110,7 +1117,7 @@ typedef struct statesampler_source {
     uint32_t weight;      /* for mix_init: 0 means 1; or STATESAMPLER_OFF */
     statesampler sampler; /* initialised by you */
     ssmp_in_mix in_mix;   /* private */
-    ssmp_node lent;       /* private: a mix has no memory of its own, and keeps
+    ssmp_node tree_node;  /* private: a mix has no memory of its own, and keeps
                              node k of its tree in sources[k], whatever source
                              that is */
 } statesampler_source;
@@ -1245,18 +1252,19 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
                                                statesampler_desc *desc,
                                                statesampler_mix_place *place);
 
-/* Finds the state of the mix in a mixture's, which has the names of the datasets
-   around it: returns where it begins, and changes *size from the mixture
-   state's size to its own. Of other bytes, a mix's state among them, returns
-   the beginning, with *size as it is. Nothing is checked: mix_describe does. */
+/* Finds the mix's state in a mixture's, which has the names of the datasets
+   around it. Returns where it begins, and changes *size, the size of the
+   mixture's state, to that of the mix's. Of any other bytes, a mix's own state
+   among them, it returns the beginning, and leaves *size. This checks nothing:
+   mix_describe does. */
 STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
                                                        size_t *size);
 
-/* Finds the state of a source's sampler in a mix's that mix_describe has
-   accepted: returns where it begins, for `describe`; it has
-   STATESAMPLER_STATE_BYTES bytes. Sets *weight, if not NULL, to the source's.
-   source is below the mix's num_sources. (mix_describe checks all of the state
-   each time, so to read many sources takes less time in this way.) */
+/* Finds the state of a source's sampler in a mix's state, which mix_describe
+   must have accepted; source is below its num_sources. Returns where that
+   begins: STATESAMPLER_STATE_BYTES bytes, for `describe`. Sets *weight, unless
+   it is NULL, to the source's. To read many sources this is faster than
+   mix_describe, which checks the whole state each time. */
 STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
                                                         uint32_t source,
                                                         uint32_t *weight);
@@ -1557,16 +1565,26 @@ STATESAMPLER_WRAP_BEGIN
    private name begins with what it is about. Terms are explained before
    ssmp_shape, the first private struct.
 
-   Where a new thing goes, besides the manual and examples/python, which has
-   constants of its own:
-   a tail rule   STATESAMPLER_TAIL_..., ssmp_run_check_desc, ssmp_tail_round,
-                 ssmp_segment_close, ssmp_run_repeated; tests/reference.py
+   Where a new thing goes, besides the manual (a test compares this list with
+   the functions):
+   a tail rule   STATESAMPLER_TAIL_..., ssmp_run_check_desc,
+                 ssmp_run_check_carry, ssmp_order_set, ssmp_tail_round,
+                 ssmp_segment_close, ssmp_run_repeated, ssmp_sampler_position_of
    an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
-                 ssmp_reader_fill_block, ssmp_order_inverse; the same file
+                 ssmp_reader_fill_block, ssmp_order_inverse,
+                 statesampler_locate, statesampler_resize; if it has numbers of
+                 its own, as WINDOW, ssmp_run_check_window, ssmp_run_set,
+                 ssmp_run_read
    a stop rule   STATESAMPLER_STOP_..., statesampler_mix_init, ssmp_mix_read,
-                 ssmp_weights_check, ssmp_source_check, ssmp_mix_has_steps,
-                 ssmp_mix_measure; if it passes over sources, all that names
-                 STATESAMPLER_STOP_ALL; the same file
+                 ssmp_weights_check, ssmp_source_check,
+                 statesampler_mixture_add, ssmp_mix_has_steps,
+                 ssmp_mix_first_finish, ssmp_mix_last_finish, ssmp_mix_set_base;
+                 if it passes over sources, as ALL, ssmp_source_turns_until,
+                 ssmp_mix_turns_until, ssmp_mix_tick_at, ssmp_mix_next_source
+   All three also go to tests/reference.py, tests/model.h (stop rules:
+   tests/model_mix.h), examples/python/statesampler/_library.py and
+   __init__.pyi, examples/js/statesampler.mjs and statesampler.d.mts, and
+   examples/js/page/index.html.
    a field of a state    ssmp_run and ssmp_run_fields
    an error              STATESAMPLER_RULES */
 
@@ -1650,11 +1668,14 @@ SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
     return 8;
 }
 
-/* Sets what depends on n alone. Vectors divide x, which is below left * right
-   <= 2^(32 + shift), as (x * reciprocal) >> (32 + shift). The reciprocal is
-   2^(32 + shift) / right and less than 1 more, and below 2^32, as 2^shift <
-   right <= 2^(shift + 1). So the result is x / right or 1 more; if n <= 2^30 it
-   is x / right, as then x * right < 2^(32 + shift). */
+/* Sets what depends on n alone. Vectors cannot divide: they compute x / right
+   as (x * reciprocal) >> (32 + shift), for x < left * right <= 2^(32 + shift).
+   There 2^shift < right <= 2^(shift + 1), and the reciprocal is
+   2^(32 + shift) / right, rounded up, which is below 2^32. By rounding up it
+   grows by less than 1, and so the quotient by less than x / 2^(32 + shift):
+   by less than 1. So the result is x / right, rounded down, or 1 more. If
+   n <= 2^30, then x * right < 2^(32 + shift), and the quotient grows by less
+   than 1 / right: the result is x / right, rounded down. */
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n), right, power = 2, shift = 0;
@@ -1871,7 +1892,8 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    HIGH16           the high halves of the products of 16-bit lanes
    HIGH32           the same of 32-bit lanes, if that is faster than EVEN32
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
-   TIMES            in 32-bit lanes, the low or high halves (bit) times b
+   TIMES            in 32-bit lanes, the low half (bit 0) or the high half (bit
+                    16), below 2^15, times the signed 16-bit number b
    REDUCE           x + size where x is negative, otherwise x
    Without vectors PAIRS pairs go through the rounds together, but one at a time
    on small cores, which do not wait. Freestanding builds have no vectors, as
@@ -1926,6 +1948,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 typedef uint16_t ssmp_v16 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint32_t ssmp_v32 __attribute__((vector_size(SSMP_BYTES)));
 typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
+/* Halves are in ssmp_v32, also where these are 16-bit lanes. */
 typedef struct ssmp_pairs {
     ssmp_v32 l, r;
 } ssmp_pairs;
@@ -2057,18 +2080,20 @@ typedef struct ssmp_bulk {
     uint32_t known;
 } ssmp_bulk;
 
-/* Where a fill is: the pairs of its next vector of positions. From each of them
-   to that of the vector after it, l grows by down - 1 and r by on + right; r
-   carries over to l at right. */
-typedef struct ssmp_steps {
+/* The positions of a fill, vector by vector. From a vector to the next each
+   position grows by the same distance, which is q * right + m. So l grows by q
+   and r by m; but if r reaches right, r falls by right and l grows by 1 more.
+   add_l is q + 1 and add_r is m - right: after the additions r is negative
+   where it has not reached right, and both are put back there. */
+typedef struct ssmp_positions {
     ssmp_pairs next;
-    ssmp_v32 down, on, right;
-} ssmp_steps;
+    ssmp_v32 add_l, add_r, right;
+} ssmp_positions;
 
-/* Sets a vector to the pairs of the positions in an array that has so many
-   left. Of each 64-bit lane of l and r, the low bits belong to one of the first
-   BYTES / 8 positions, the next bits to one of the next BYTES / 8, and so on:
-   loads and stores need only shifts. */
+/* Sets a vector to the pairs of the positions in an array, of which so many are
+   left. BYTES / 8 positions fill a vector of 64-bit lanes. The first of these
+   vectors goes to the lowest 16 or 32 bits of the lanes of l and r, the second
+   to the next bits, and so on. So loads and stores need only shifts. */
 SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
                                           const uint64_t *positions,
                                           size_t left, const int wide)
@@ -2107,44 +2132,44 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
 }
 
 /* Goes to the first vector of the positions first, first + stride, ... */
-SSMP_ALWAYS_INLINE void ssmp_steps_begin(ssmp_steps *steps, ssmp_bulk *b,
-                                         uint64_t first, uint64_t stride,
-                                         const int wide)
+SSMP_ALWAYS_INLINE void ssmp_positions_begin(ssmp_positions *p, ssmp_bulk *b,
+                                             uint64_t first, uint64_t stride,
+                                             const int wide)
 {
     const uint32_t right = b->perm->right;
-    const uint64_t step = (SSMP_LANES16 >> wide) * stride;
-    const uint32_t down = ssmp_perm_quotient(b->perm, step) + 1;
+    const uint64_t distance = (SSMP_LANES16 >> wide) * stride;
+    const uint32_t add_l = ssmp_perm_quotient(b->perm, distance) + 1;
     ssmp_v64 zero = {0}, x = zero, positions[4];
     uint32_t j;
 
-    steps->down = ssmp_splat(down, wide);
-    steps->on = ssmp_splat((uint32_t)step - down * right, wide);
-    steps->right = ssmp_splat(right, wide);
+    p->add_l = ssmp_splat(add_l, wide);
+    p->add_r = ssmp_splat((uint32_t)distance - add_l * right, wide);
+    p->right = ssmp_splat(right, wide);
 #pragma GCC unroll 8
     for (j = 0; j < SSMP_BYTES / 8; j++)
         x[j] = j;
     x = first + (wide ? x * stride : SSMP_EVEN32(x, zero + stride));
     for (j = 0; j < 4; j++, x += SSMP_BYTES / 8 * stride)
         positions[j] = x;
-    ssmp_bulk_load(&steps->next, b, (const uint64_t *)positions, SSMP_LANES16,
+    ssmp_bulk_load(&p->next, b, (const uint64_t *)positions, SSMP_LANES16,
                    wide);
 }
 
 /* Goes to the next vector of positions. */
-SSMP_ALWAYS_INLINE void ssmp_steps_next(ssmp_steps *steps, const int wide)
+SSMP_ALWAYS_INLINE void ssmp_positions_next(ssmp_positions *p, const int wide)
 {
-    ssmp_pairs *next = &steps->next;
+    ssmp_pairs *next = &p->next;
 
     if (wide) {
-        next->r += steps->on;
-        next->l += steps->down - (next->r >> 31);
-        next->r = SSMP_REDUCE(32, next->r, steps->right);
+        next->r += p->add_r;
+        next->l += p->add_l - (next->r >> 31);
+        next->r = SSMP_REDUCE(32, next->r, p->right);
     } else {
-        const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)steps->on;
+        const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)p->add_r;
 
-        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)steps->down -
+        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)p->add_l -
                              (r >> 15));
-        next->r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)steps->right);
+        next->r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)p->right);
     }
 }
 
@@ -2152,7 +2177,7 @@ SSMP_ALWAYS_INLINE void ssmp_steps_next(ssmp_steps *steps, const int wide)
    a store into the caller's array changes the permutation. */
 typedef struct ssmp_joiner {
     uint32_t right;
-    uint64_t room; /* index + room is negative, in its lane, from index n on */
+    uint64_t bias; /* index + bias is negative, in its lane, from index n on */
 } ssmp_joiner;
 
 SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
@@ -2161,7 +2186,7 @@ SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
     ssmp_joiner joiner;
 
     joiner.right = perm->right;
-    joiner.room = ((uint64_t)1 << (31 + 32 * wide)) - perm->n;
+    joiner.bias = ((uint64_t)1 << (31 + 32 * wide)) - perm->n;
     return joiner;
 }
 
@@ -2170,7 +2195,7 @@ SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
 SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(uint64_t *out, const ssmp_pairs *p,
                                            ssmp_joiner joiner, const int wide)
 {
-    const uint32_t right = joiner.right, room32 = (uint32_t)joiner.room;
+    const uint32_t right = joiner.right, bias32 = (uint32_t)joiner.bias;
     const ssmp_v32 l = p->l, r = p->r;
     ssmp_array64 *to = (ssmp_array64 *)out;
     ssmp_v64 x, y;
@@ -2180,15 +2205,16 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join(uint64_t *out, const ssmp_pairs *p,
 
         to[0] = x = SSMP_EVEN32(l, by) + ((ssmp_v64)r & SSMP_MAX32);
         to[1] = y = SSMP_EVEN32((ssmp_v64)l >> 32, by) + ((ssmp_v64)r >> 32);
-        return (x + joiner.room) | (y + joiner.room);
+        return (x + joiner.bias) | (y + joiner.bias);
     }
+    /* Negated, as right may be 2^15: a signed 16-bit number can be -2^15. */
     x = (ssmp_v64)((r & 0xffffu) - SSMP_TIMES(l, 0, 0 - right));
     y = (ssmp_v64)((r >> 16) - SSMP_TIMES(l, 16, 0 - right));
     to[0] = x & SSMP_MAX32;
     to[1] = y & SSMP_MAX32;
     to[2] = x >> 32;
     to[3] = y >> 32;
-    return (ssmp_v64)(((ssmp_v32)x + room32) | ((ssmp_v32)y + room32));
+    return (ssmp_v64)(((ssmp_v32)x + bias32) | ((ssmp_v32)y + bias32));
 }
 
 /* Whether a lane of 32 or 64 bits is negative. */
@@ -2260,9 +2286,10 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
 }
 
 /* Puts the cells outside, which are numbered from n on, into the first vectors
-   of a group, if it takes less time to compute their images than to walk
-   through them again and again. Returns how many vectors these are. Above 2^30
-   hardly a walk meets them. */
+   of a group, so that their images are computed with it and later walks look
+   them up. Returns how many vectors these are: 0 if there are no such cells, or
+   too many of them for so few positions. (Not above 2^30: there hardly a walk
+   meets one.) */
 SSMP_ALWAYS_INLINE uint32_t ssmp_bulk_load_cells(ssmp_bulk *b, size_t count)
 {
     const uint32_t cells = ssmp_perm_outside(b->perm);
@@ -2300,15 +2327,15 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_fill(ssmp_bulk *b, uint64_t first,
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     uint32_t cells = wide ? 0 : ssmp_bulk_load_cells(b, count), j;
-    ssmp_steps steps;
+    ssmp_positions positions;
     size_t some;
 
-    ssmp_steps_begin(&steps, b, first, stride, wide);
+    ssmp_positions_begin(&positions, b, first, stride, wide);
     for (; count != 0; out += some, count -= some, cells = 0) {
         some = (size_t)ssmp_min(count, (SSMP_VECTORS - cells) * lanes);
         for (j = 0; j * lanes < some; j++) {
-            b->pairs[cells + j] = steps.next;
-            ssmp_steps_next(&steps, wide);
+            b->pairs[cells + j] = positions.next;
+            ssmp_positions_next(&positions, wide);
         }
         ssmp_bulk_group(b, cells, out, some, wide);
     }
@@ -2322,14 +2349,14 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_fill_few(ssmp_bulk *b, uint64_t first,
                                            size_t count)
 {
     const ssmp_joiner joiner = ssmp_joiner_of(b->perm, 0);
-    ssmp_steps steps;
+    ssmp_positions positions;
     ssmp_pairs two[2];
     ssmp_v64 over;
 
-    ssmp_steps_begin(&steps, b, first, stride, 0);
-    two[0] = steps.next;
-    ssmp_steps_next(&steps, 0);
-    two[1] = steps.next;
+    ssmp_positions_begin(&positions, b, first, stride, 0);
+    two[0] = positions.next;
+    ssmp_positions_next(&positions, 0);
+    two[1] = positions.next;
     ssmp_bulk_rounds(b->perm, two, 2, 0);
     over = ssmp_bulk_join_part(out, count, b, two, joiner, 0);
     if (count > SSMP_LANES16)
@@ -2532,16 +2559,20 @@ SSMP_FN const statesampler_perm *ssmp_order_window(
     return &spare->inside;
 }
 
-/* The chunks of a block, of which the short one at the end, number `full`, is
-   not permuted. q * inverse >> 32 is q / size or one less, several times
-   faster; inverse is 0 if windows are too large, or code should be small. */
+/* The chunks of a block: `full` ones of `size` samples, which are permuted, and
+   after them perhaps a short one, number `full`, which stays where it is.
+   inverse is (2^32 - 1) / size, rounded down: value * inverse >> 32 is
+   value / size or 1 less, and several times faster. It is 0, and not used, if
+   windows are too large for that, or code should be small. */
 typedef struct ssmp_chunks {
     uint64_t size, full, inverse;
 } ssmp_chunks;
 
 /* Divides values of a window, which begins with chunk `before`, into numbers of
-   chunks and offsets inside them. Values of the short chunk get number 0, which
-   can be permuted, and an offset of size or more, which tells them apart. */
+   chunks and offsets inside these. All numbers will be permuted, and that of
+   the short chunk must not be: so its values get number 0, and an offset from
+   the beginning of the chunk before it. That is `size` or more, by which
+   ssmp_chunks_join knows them. */
 SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
                                 const uint64_t *values,
                                 const ssmp_chunks *chunks, uint64_t before,
@@ -2552,12 +2583,12 @@ SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
     size_t i;
 
     for (i = 0; i < count; i++) {
-        const uint64_t q = values[i];
-        uint64_t number = inverse ? q * inverse >> 32 : q / size;
-        uint64_t offset = q - number * size;
+        const uint64_t value = values[i];
+        uint64_t number = inverse ? value * inverse >> 32 : value / size;
+        uint64_t offset = value - number * size;
 
         number += before;
-        if (offset >= size) {
+        if (offset >= size) { /* inverse gave one less */
             offset -= size;
             number++;
         }
@@ -2571,7 +2602,7 @@ SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
 }
 
 /* The samples at offsets inside permuted chunks, where sample `start` is the
-   block's first. Offsets in the short chunk count from the chunk before it. */
+   block's first. */
 SSMP_FN void ssmp_chunks_join(uint64_t *samples, const uint64_t *numbers,
                               const uint64_t *offsets,
                               const ssmp_chunks *chunks, uint64_t start,
@@ -2630,8 +2661,8 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
     }
 }
 
-/* A position's random word of this number; numbers begin at 1. sum is the
-   block's key + SSMP_DRAW + the position, which is all that derive needs. */
+/* A position's random word of this number, from 1. (sum is the block's key +
+   SSMP_DRAW + the position: derive would begin by adding these.) */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t sum, uint64_t number)
 {
     return ssmp_scramble(ssmp_derive(0, sum) + number * SSMP_GOLDEN);
@@ -3630,8 +3661,10 @@ SSMP_NOINLINE int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
 }
 
 /* OK if a state's base is in range, and its position the beginning of a step or
-   the segment's end. Sets that end and the step. */
-SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
+   the segment's end. Sets that end and the step. The largest step of a base is
+   2^61 above all that seek takes, and far enough below 2^64 for the steps after
+   it. */
+SSMP_NOINLINE int ssmp_run_check_place(ssmp_run *run)
 {
     ssmp_segment *segment = &run->segment;
     const ssmp_cursor *base = &segment->base, *now = &run->now;
@@ -3642,7 +3675,7 @@ SSMP_NOINLINE int ssmp_run_check(ssmp_run *run)
     ssmp_segment_close(segment, run, &run->shape);
     if ((SSMP_CARRY(segment) && base->position >= segment->end) ||
         base->position > SSMP_MAX_POSITION ||
-        base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 5 * 2^61 */
+        base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 2^63 + 2^61 */
         return STATESAMPLER_ECORRUPT_BASE;
     /* If this wraps around, the cursor that is found differs from the
        state's. */
@@ -3722,7 +3755,7 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
     if (blocks != 1 &&
         SSMP_PARTITION(run) == STATESAMPLER_PARTITION_INTERLEAVED)
         return STATESAMPLER_ECORRUPT_BLOCKS;
-    return ssmp_run_check(run);
+    return ssmp_run_check_place(run);
 }
 
 STATESAMPLER_DEF int statesampler_load(statesampler *s, const void *state,
@@ -3767,13 +3800,15 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    The sequence says whose turn it is, for ever. A tick is a place in it; every
    tick is a turn, except those that ALL passes over. The sources that take
    turns are numbered in their order: these numbers are the seats, the leaves of
-   the manual's tree. Of the first m ticks of a node of weight w, the right
-   child has m * a / w, rounded to nearest, where a is its weight; the left
-   child has the others. As a <= w, the next tick is the right child's or the
-   left one's: every tick belongs to exactly one leaf. Of w ticks the right
-   child has a, so a period is exact. In between, each level of the tree puts a
-   seat at most half a turn farther from its share. Equal weights give 0, 1, 2,
-   ... and round again, as left and right then take every other tick. */
+   the manual's tree.
+   Of the first m ticks of a node, the left child has its share by weight,
+   rounded to the nearest whole number, and the right child has the rest. From m
+   to m + 1 that share grows by at most 1. So each tick of the node is one of
+   either child, and each tick of the root belongs to exactly one leaf. After as
+   many ticks as the node's weight the shares are whole numbers: so a period is
+   exact. In between, each level of the tree takes a seat at most half a turn
+   farther from its share. With equal weights left and right take every other
+   tick, which gives 0, 1, 2, ... and round again. */
 
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
@@ -3781,11 +3816,11 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 /* Node k of the tree. */
 SSMP_FN ssmp_node *ssmp_mix_node(const statesampler_mix *mix, uint32_t k)
 {
-    return &mix->sources[k].lent;
+    return &mix->sources[k].tree_node;
 }
 
 /* The source in a seat. */
-SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_seated(
+SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_seat_source(
     const statesampler_mix *mix, uint32_t seat)
 {
     return mix->sources + ssmp_mix_node(mix, seat)->source;
@@ -3849,8 +3884,8 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_branch_enter(ssmp_branch *branch, int left)
 }
 
 /* How many turns a seat has had before a tick. */
-SSMP_NOINLINE uint64_t ssmp_mix_turns_of(const statesampler_mix *mix,
-                                         uint32_t seat, uint64_t tick)
+SSMP_NOINLINE uint64_t ssmp_seat_turns(const statesampler_mix *mix,
+                                       uint32_t seat, uint64_t tick)
 {
     ssmp_branch branch;
 
@@ -3861,7 +3896,7 @@ SSMP_NOINLINE uint64_t ssmp_mix_turns_of(const statesampler_mix *mix,
 }
 
 /* The seat that a tick belongs to; *turns is how many it has had before. */
-SSMP_NOINLINE uint32_t ssmp_mix_seat_of(uint64_t *turns,
+SSMP_NOINLINE uint32_t ssmp_mix_seat_at(uint64_t *turns,
                                         const statesampler_mix *mix,
                                         uint64_t tick)
 {
@@ -3874,12 +3909,15 @@ SSMP_NOINLINE uint32_t ssmp_mix_seat_of(uint64_t *turns,
     return branch.seat;
 }
 
-/* The tick of a seat's turn of this number, from 0, or TOO_FAR. From the leaf
-   to the root, turn k of a child of weight a is turn (k * w + w / 2) / a of its
-   parent, of weight w: there its share is first rounded to k + 1. For a left
-   child (w - 1) / 2 takes the place of w / 2. */
-SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
-                                  uint64_t turns)
+/* The tick of a seat's turn of this number, from 0, or TOO_FAR. The first loop
+   goes down to the leaf, and keeps the weights of the nodes on the way. The
+   second goes up again, and turns the number of a child's turn into that of its
+   parent's. With w and a for the weights of parent and child, a left child has
+   turn k at the parent's first turn m for which (m + 1) * a + w / 2 is at least
+   (k + 1) * w: that is (k * w + (w - 1) / 2) / a. In the same way a right child
+   has it at (k * w + w / 2) / a. All quotients are rounded down. */
+SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
+                                uint64_t turn)
 {
     uint32_t weights[32], level = 0, node = 0, right;
     uint64_t periods;
@@ -3894,26 +3932,27 @@ SSMP_FN uint64_t ssmp_mix_tick_of(const statesampler_mix *mix, uint32_t seat,
             child = weights[level] - child;
         weights[++level] = child;
     }
-    periods = turns / weights[level];
-    turns %= weights[level];
+    periods = turn / weights[level];
+    turn %= weights[level];
     for (; level != 0; level--) {
-        uint32_t weight = weights[level - 1];
-        uint32_t half = (weight - !(seat >> (level - 1) & 1)) / 2;
+        const uint32_t weight = weights[level - 1];
+        const uint32_t is_left = !(seat >> (level - 1) & 1);
+        const uint32_t half = (weight - is_left) / 2;
 
-        turns = (turns * weight + half) / weights[level]; /* below 2^62 */
+        turn = (turn * weight + half) / weights[level]; /* below 2^62 */
     }
     if (periods >= SSMP_TOO_FAR / mix->period)
         return SSMP_TOO_FAR;
-    return periods * mix->period + turns;
+    return periods * mix->period + turn;
 }
 
 /* How many turns a source has had since the base, before a tick. */
-SSMP_NOINLINE uint64_t ssmp_source_turns(const statesampler_source *source,
-                                         const statesampler_mix *mix,
-                                         uint64_t tick)
+SSMP_NOINLINE uint64_t ssmp_source_turns_until(
+    const statesampler_source *source, const statesampler_mix *mix,
+    uint64_t tick)
 {
     const ssmp_in_mix *in_mix = &source->in_mix;
-    uint64_t turns = ssmp_mix_turns_of(mix, in_mix->seat, tick) - in_mix->turns;
+    uint64_t turns = ssmp_seat_turns(mix, in_mix->seat, tick) - in_mix->turns;
 
     if (mix->stop == STATESAMPLER_STOP_ALL)
         turns = ssmp_min(turns, in_mix->remaining);
@@ -3921,7 +3960,8 @@ SSMP_NOINLINE uint64_t ssmp_source_turns(const statesampler_source *source,
 }
 
 /* How many turns of the mix there are from the base to a tick. */
-SSMP_FN uint64_t ssmp_mix_turns(const statesampler_mix *mix, uint64_t tick)
+SSMP_FN uint64_t ssmp_mix_turns_until(const statesampler_mix *mix,
+                                      uint64_t tick)
 {
     uint64_t sum = 0;
     uint32_t seat;
@@ -3929,27 +3969,26 @@ SSMP_FN uint64_t ssmp_mix_turns(const statesampler_mix *mix, uint64_t tick)
     if (mix->stop != STATESAMPLER_STOP_ALL)
         return tick - mix->base_tick;
     for (seat = 0; seat < mix->seats; seat++)
-        sum += ssmp_source_turns(ssmp_mix_seated(mix, seat), mix, tick);
+        sum += ssmp_source_turns_until(ssmp_seat_source(mix, seat), mix, tick);
     return sum;
 }
 
 /* The tick of a turn of the mix before its end. With ALL it comes later by the
-   ticks that were passed over: `jump` doubles until it leads too far, and is
-   then halved until it is 0. That takes at most 126 iterations, as ticks are
-   below 2^63. */
-SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
+   ticks that were passed over, and is the last one with no more turns before
+   it: `jump` doubles until it leads too far, and is then halved until it is 0.
+   That takes at most 126 iterations, as ticks are below 2^63. */
+SSMP_NOINLINE uint64_t ssmp_mix_tick_at(const statesampler_mix *mix,
+                                        uint64_t turn)
 {
     const uint64_t turns = turn - mix->base_turn;
     uint64_t tick = mix->base_tick + turns, jump = 1;
 
     if (mix->stop != STATESAMPLER_STOP_ALL)
         return tick;
-    while (ssmp_mix_turns(mix, tick + jump) <= turns) {
-        tick += jump;
+    while (ssmp_mix_turns_until(mix, tick + jump) <= turns)
         jump *= 2;
-    }
     for (jump /= 2; jump != 0; jump /= 2)
-        if (ssmp_mix_turns(mix, tick + jump) <= turns)
+        if (ssmp_mix_turns_until(mix, tick + jump) <= turns)
             tick += jump;
     return tick;
 }
@@ -3959,7 +3998,7 @@ SSMP_NOINLINE uint64_t ssmp_mix_tick(const statesampler_mix *mix, uint64_t turn)
 
 /* Gives a source the next seat, and adds its weight to all right children that
    the seat is below. */
-SSMP_FN void ssmp_mix_seat(statesampler_mix *mix, uint32_t source)
+SSMP_FN void ssmp_mix_add_seat(statesampler_mix *mix, uint32_t source)
 {
     ssmp_in_mix *in_mix = &mix->sources[source].in_mix;
     const uint32_t seat = mix->seats++;
@@ -3980,27 +4019,27 @@ SSMP_FN uint32_t ssmp_source_finished(const statesampler_source *source)
     return source->sampler.run.now.epoch != source->in_mix.first_epoch;
 }
 
-/* Notes how many turns a seat has had, and how many steps of the present epoch
-   its source has not served. */
-SSMP_FN void ssmp_mix_note(const statesampler_mix *mix, uint32_t seat)
+/* Sets how many turns a seat has had before the base, and how many steps of its
+   present epoch its source has not served there. */
+SSMP_FN void ssmp_seat_set_base(const statesampler_mix *mix, uint32_t seat)
 {
-    statesampler_source *source = ssmp_mix_seated(mix, seat);
+    statesampler_source *source = ssmp_seat_source(mix, seat);
     const ssmp_run *run = &source->sampler.run;
 
     source->in_mix.remaining =
         run->segment.base.step +
         ssmp_segment_steps(&run->segment, ssmp_global_batch(&run->shape)) -
         run->now.step;
-    source->in_mix.turns = ssmp_mix_turns_of(mix, seat, mix->tick);
+    source->in_mix.turns = ssmp_seat_turns(mix, seat, mix->tick);
 }
 
 /* The tick of a seat's first turn that finds its source's epoch finished. */
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_mix_finish_of(const statesampler_mix *mix,
-                                                  uint32_t seat)
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_seat_finish(const statesampler_mix *mix,
+                                                uint32_t seat)
 {
-    const ssmp_in_mix *in_mix = &ssmp_mix_seated(mix, seat)->in_mix;
+    const ssmp_in_mix *in_mix = &ssmp_seat_source(mix, seat)->in_mix;
 
-    return ssmp_mix_tick_of(mix, seat, in_mix->turns + in_mix->remaining);
+    return ssmp_seat_tick(mix, seat, in_mix->turns + in_mix->remaining);
 }
 
 /* The first such tick, with which the epoch of a mix ends with FIRST. With
@@ -4012,8 +4051,8 @@ SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
 
     for (seat = 0; seat < mix->seats; seat++)
         if (mix->stop == STATESAMPLER_STOP_FIRST ||
-            SSMP_CARRY(&ssmp_mix_seated(mix, seat)->sampler.run.segment))
-            first = ssmp_min(first, ssmp_mix_finish_of(mix, seat));
+            SSMP_CARRY(&ssmp_seat_source(mix, seat)->sampler.run.segment))
+            first = ssmp_min(first, ssmp_seat_finish(mix, seat));
     return first;
 }
 
@@ -4029,9 +4068,9 @@ SSMP_FN uint64_t ssmp_mix_last_finish(const statesampler_mix *mix)
         uint64_t finish;
 
         if (mix->stop == STATESAMPLER_STOP_RESTART &&
-            ssmp_source_finished(ssmp_mix_seated(mix, seat)))
+            ssmp_source_finished(ssmp_seat_source(mix, seat)))
             continue;
-        finish = ssmp_mix_finish_of(mix, seat);
+        finish = ssmp_seat_finish(mix, seat);
         if (finish > last)
             last = finish;
     }
@@ -4040,21 +4079,21 @@ SSMP_FN uint64_t ssmp_mix_last_finish(const statesampler_mix *mix)
 
 /* Makes the present turn the base, and sets where the epoch of the mix ends.
    Returns 0 if the sequence ends before. */
-SSMP_NOINLINE int ssmp_mix_measure(statesampler_mix *mix)
+SSMP_NOINLINE int ssmp_mix_set_base(statesampler_mix *mix)
 {
     const int never = mix->stop == STATESAMPLER_STOP_NEVER;
     uint64_t finish;
     uint32_t seat;
 
     for (seat = 0; seat < mix->seats; seat++)
-        ssmp_mix_note(mix, seat);
+        ssmp_seat_set_base(mix, seat);
     if (never || mix->stop == STATESAMPLER_STOP_FIRST)
         finish = ssmp_mix_first_finish(mix);
     else
         finish = ssmp_mix_last_finish(mix);
     mix->base_turn = mix->turn;
     mix->base_tick = mix->tick;
-    mix->reach = mix->turn + ssmp_mix_turns(mix, finish);
+    mix->reach = mix->turn + ssmp_mix_turns_until(mix, finish);
     mix->end = never ? STATESAMPLER_NONE : mix->reach;
     return never || finish < SSMP_TOO_FAR;
 }
@@ -4082,7 +4121,7 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
     for (i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
         ssmp_in_mix *in_mix = &mix->sources[i].in_mix;
-        const uint32_t had = in_mix->seat != SSMP_NOBODY;
+        const int had_seat = in_mix->seat != SSMP_NOBODY;
 
         if (mix->turn == 0)
             in_mix->first_epoch = s->run.now.epoch;
@@ -4092,16 +4131,17 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
         in_mix->step = s->run.now.step;
         in_mix->seat = SSMP_NOBODY;
         if (in_mix->weight != STATESAMPLER_OFF && ssmp_mix_has_steps(mix, s))
-            ssmp_mix_seat(mix, i);
-        if (had != (in_mix->seat != SSMP_NOBODY))
+            ssmp_mix_add_seat(mix, i);
+        if (had_seat != (in_mix->seat != SSMP_NOBODY))
             mix->tick = 0;
     }
-    if (!ssmp_mix_measure(mix)) {
-        /* A state may hold any tick. From tick 0 the sequence is long enough:
-           mix_init has checked that for whole epochs, which with the blocks of
-           another shape have at most 2 * steps + 1 steps, or 2^32. */
+    if (!ssmp_mix_set_base(mix)) {
+        /* A forged state may hold any tick. From tick 0 the sequence is long
+           enough. mix_init has checked that for whole epochs in this shape, of
+           `steps` steps: with the blocks of another shape they have at most
+           2 * steps + 1, or 2^32. */
         mix->tick = 0;
-        (void)ssmp_mix_measure(mix);
+        (void)ssmp_mix_set_base(mix);
     }
 }
 
@@ -4225,16 +4265,16 @@ STATESAMPLER_DEF int statesampler_mix_init(statesampler_mix *mix,
 SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_source_at(
     uint64_t *turns, const statesampler_mix *mix, uint64_t tick)
 {
-    uint64_t had;
-    const uint32_t seat = ssmp_mix_seat_of(&had, mix, tick);
-    statesampler_source *source = ssmp_mix_seated(mix, seat);
+    uint64_t seat_turns;
+    const uint32_t seat = ssmp_mix_seat_at(&seat_turns, mix, tick);
+    statesampler_source *source = ssmp_seat_source(mix, seat);
 
-    *turns = had - source->in_mix.turns;
+    *turns = seat_turns - source->in_mix.turns;
     return source;
 }
 
-/* Where a source is after so many turns since the base. At the end of an epoch
-   it stays there until its next turn. */
+/* Where a source is after so many turns since the base. After the last step of
+   an epoch it is at that epoch's end: only its next turn begins another. */
 SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
                                      const statesampler_source *source,
                                      uint64_t turns)
@@ -4246,12 +4286,15 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
 
     ssmp_segment_copy(segment, &in_mix->segment);
     if (turns > in_mix->remaining) {
-        turns -= in_mix->remaining + 1;
+        /* The last turn was this step of the later epochs, counted from 0. */
+        const uint64_t last = turns - in_mix->remaining - 1;
+        uint64_t each;
+
         ssmp_segment_begin(segment, run, &run->shape,
                            in_mix->segment.base.epoch + 1);
-        steps = ssmp_segment_steps(segment, global_batch);
-        segment->base.epoch += turns / steps;
-        steps = turns % steps + 1;
+        each = ssmp_segment_steps(segment, global_batch);
+        segment->base.epoch += last / each;
+        steps = last % each + 1;
     }
     ssmp_segment_find(cursor, segment, global_batch, steps);
 }
@@ -4284,13 +4327,13 @@ SSMP_FN void ssmp_mix_jump(statesampler_mix *mix)
     uint32_t seat;
 
     for (seat = 0; seat < mix->seats; seat++) {
-        const statesampler_source *source = ssmp_mix_seated(mix, seat);
+        const statesampler_source *source = ssmp_seat_source(mix, seat);
         const ssmp_in_mix *in_mix = &source->in_mix;
         uint64_t turns = source->sampler.run.now.step - in_mix->step;
 
         if (turns < in_mix->remaining)
             next = ssmp_min(next,
-                            ssmp_mix_tick_of(mix, seat, in_mix->turns + turns));
+                            ssmp_seat_tick(mix, seat, in_mix->turns + turns));
     }
     mix->tick = next;
 }
@@ -4359,14 +4402,16 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
 }
 
 /* OK if mix_at serves this turn. */
-SSMP_NOINLINE int ssmp_mix_find(const statesampler_mix *mix, uint64_t turn)
+SSMP_NOINLINE int ssmp_mix_check_turn(const statesampler_mix *mix,
+                                      uint64_t turn)
 {
     if (turn < mix->base_turn)
         return STATESAMPLER_ERANGE_BASE;
-    if (turn <= mix->end &&
-        (turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach))
+    if (turn > mix->end)
+        return STATESAMPLER_ERANGE_END;
+    if (turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach)
         return STATESAMPLER_ERANGE_FAR;
-    if (turn >= mix->end)
+    if (turn == mix->end) /* which seek may take */
         return STATESAMPLER_ERANGE_END;
     return STATESAMPLER_OK;
 }
@@ -4379,11 +4424,11 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
     int code;
 
     STATESAMPLER_ASSERT(mix && mix->sources);
-    code = ssmp_mix_find(mix, turn);
+    code = ssmp_mix_check_turn(mix, turn);
     if (code == STATESAMPLER_OK) {
         ssmp_segment segment;
         ssmp_cursor cursor;
-        uint64_t turns, tick = ssmp_mix_tick(mix, turn);
+        uint64_t turns, tick = ssmp_mix_tick_at(mix, turn);
         const statesampler_source *from = ssmp_mix_source_at(&turns, mix, tick);
         const statesampler *s = &from->sampler;
 
@@ -4409,20 +4454,20 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix, uint64_t turn)
     int code;
 
     STATESAMPLER_ASSERT(mix && mix->sources);
-    code = ssmp_mix_find(mix, turn);
+    code = ssmp_mix_check_turn(mix, turn);
     if (code != STATESAMPLER_OK &&
         (code != STATESAMPLER_ERANGE_END || turn != mix->end))
         return code;
     mix->tick = mix->base_tick;
     if (turn != mix->base_turn)
-        mix->tick = ssmp_mix_tick(mix, turn - 1) + 1;
+        mix->tick = ssmp_mix_tick_at(mix, turn - 1) + 1;
     mix->turn = turn;
     for (seat = 0; seat < mix->seats; seat++) {
-        statesampler_source *source = ssmp_mix_seated(mix, seat);
+        statesampler_source *source = ssmp_seat_source(mix, seat);
         ssmp_run *run = &source->sampler.run;
 
         ssmp_source_after(&run->segment, &run->now, source,
-                          ssmp_source_turns(source, mix, mix->tick));
+                          ssmp_source_turns_until(source, mix, mix->tick));
     }
     return STATESAMPLER_OK;
 }
@@ -4525,8 +4570,9 @@ STATESAMPLER_DEF uint64_t statesampler_mix_offset(const statesampler_mix *mix,
 }
 
 /* Sets *turn to the turn at which a source serves a step of its epoch. */
-SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
-                             const statesampler_source *source, uint64_t step)
+SSMP_FN int ssmp_source_turn_at(uint64_t *turn, const statesampler_mix *mix,
+                                const statesampler_source *source,
+                                uint64_t step)
 {
     const ssmp_in_mix *in_mix = &source->in_mix;
     const uint64_t now = source->sampler.run.now.step;
@@ -4535,17 +4581,17 @@ SSMP_FN int ssmp_mix_turn_of(uint64_t *turn, const statesampler_mix *mix,
 
     if (in_mix->seat == SSMP_NOBODY)
         return STATESAMPLER_ERANGE_DROPPED;
-    turns = ssmp_source_turns(source, mix, mix->tick);
+    /* Each turn of a source is a step of it. So, counted in its turns, the one
+       that serves `step` is as far from the present as `step` is from `now`. */
+    turns = ssmp_source_turns_until(source, mix, mix->tick);
     if (turns + step < now)
         return STATESAMPLER_ERANGE_SERVED;
-    /* The turn is as far from the present one as the step is from now, counted
-       in turns of this source. */
     turns += step - now;
-    tick = ssmp_mix_tick_of(mix, in_mix->seat, in_mix->turns + turns);
+    tick = ssmp_seat_tick(mix, in_mix->seat, in_mix->turns + turns);
     *turn = STATESAMPLER_NONE;
     if (tick != SSMP_TOO_FAR)
-        *turn = mix->base_turn + ssmp_mix_turns(mix, tick);
-    code = ssmp_mix_find(mix, *turn);
+        *turn = mix->base_turn + ssmp_mix_turns_until(mix, tick);
+    code = ssmp_mix_check_turn(mix, *turn);
     return code == STATESAMPLER_ERANGE_END ? STATESAMPLER_ERANGE_DROPPED : code;
 }
 
@@ -4567,7 +4613,7 @@ STATESAMPLER_DEF int statesampler_mix_locate(const statesampler_mix *mix,
         return STATESAMPLER_ERANGE_OFF;
     code = statesampler_locate(&from->sampler, index, &found);
     if (code == STATESAMPLER_OK)
-        code = ssmp_mix_turn_of(&when, mix, from, found.step);
+        code = ssmp_source_turn_at(&when, mix, from, found.step);
     if (code != STATESAMPLER_OK)
         return code;
     *turn = when;
@@ -4646,7 +4692,8 @@ STATESAMPLER_DEF int statesampler_mix_save(const statesampler_mix *mix,
     return STATESAMPLER_OK;
 }
 
-/* Reads the head of a mix's state, which must be whole, into a mix. */
+/* Reads the head of a mix's state, which must be whole, into a mix of which
+   nothing else is set. */
 SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
                                 const unsigned char *bytes, size_t size)
 {
@@ -4656,7 +4703,8 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
     head->num_sources = 0;
     if (size >= SSMP_MIX_HEAD)
         ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
-    /* No other number of sources can be right for this size. */
+    /* Tested first, as the size for any other number might not fit a size_t;
+       and a state with head and check word is shorter than one more source. */
     if (head->num_sources == size / SSMP_SOURCE_BYTES)
         expected = ssmp_mix_bytes(head->num_sources);
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX,
@@ -4743,6 +4791,7 @@ STATESAMPLER_DEF int statesampler_mix_load(statesampler_mix *mix,
     for (i = 0; i < mix->num_sources; i++) {
         (void)ssmp_source_read(&saved, bytes, i);
         mix->sources[i].in_mix.weight = saved.weight;
+        /* Any seat will do: ssmp_mix_rebase only looks whether it had one. */
         mix->sources[i].in_mix.seat = saved.flags & 2 ? 0 : SSMP_NOBODY;
         ssmp_source_resume(mix->sources + i, &saved);
     }
@@ -4987,7 +5036,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_OPEN ssmp_windows_open
 #define SSMP_REMOVE ssmp_windows_remove
 #define SSMP_RENAME ssmp_windows_rename
-#define SSMP_LOCKED(file) 0 /* Windows does not remove an open file */
+#define SSMP_LOCK(file) 0 /* Windows does not remove an open file */
 #define SSMP_FLUSH _commit
 #define SSMP_MOVED(error) ((error) == EEXIST || (error) == ENOENT)
 #define SSMP_SEPARATORS "/\\:"
@@ -5054,8 +5103,8 @@ static inline int ssmp_windows_rename(const char *from, const char *to)
     return -1;
 }
 
-/* Removes the temporary files for a name, in the folder that `path` begins
-   with, except those that are open. */
+/* Removes the temporary files for a name, except those that are open. They are
+   in the folder that is the first `folder` bytes of `path`. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     wchar_t utf16[SSMP_UTF16];
@@ -5097,8 +5146,9 @@ extern int fsync(int file);
 #define SSMP_OPEN(path, flags) open(path, flags, 0666)
 #define SSMP_REMOVE unlink
 #define SSMP_RENAME rename
-/* Locks a file until it is closed or its process ends. 1: another one has. */
-#define SSMP_LOCKED(file) \
+/* Locks a file until it is closed or its process ends. 1: another process has
+   locked it. */
+#define SSMP_LOCK(file) \
     (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 
 /* Whether to repeat a call that has failed: if a signal has interrupted it. So
@@ -5113,7 +5163,7 @@ static inline int ssmp_file_again(int error, int failures)
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;
-    unsigned of, number, count = 0;
+    unsigned found, number, count = 0;
     DIR *entries = opendir(folder ? path : ".");
 
     if (!entries)
@@ -5121,13 +5171,14 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
     while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
         int file;
 
-        if (sscanf(entry->d_name, SSMP_NAME, &of, &number) != 2)
+        if (sscanf(entry->d_name, SSMP_NAME, &found, &number) != 2 ||
+            found != name)
             continue;
         (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
         file = open(path, O_WRONLY | O_NONBLOCK);
         if (file < 0)
             continue;
-        if (!SSMP_LOCKED(file))
+        if (SSMP_LOCK(file) == 0)
             (void)SSMP_REMOVE(path);
         (void)close(file);
     }
@@ -5269,7 +5320,7 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
 
     if (error != 0)
         return error;
-    (void)SSMP_LOCKED(file); /* locks it, for those who sweep */
+    (void)SSMP_LOCK(file); /* for those who sweep */
     error = ssmp_file_write(file, from, size);
     if (error == 0)
         error = ssmp_file_flush(file);

@@ -12,7 +12,42 @@ kinds_compared() {
         --include='*.cpp' --include='*.md' --include='*.cu' | nothing
 }
 
+# The header's list of where a new tail rule, order or stop rule goes.
+places() {
+    sed -n '/ Where a new thing goes/,/\*\//p' "$root/statesampler.h"
+}
+
+# The names of the functions that have a line like $1 in the implementation.
+functions_with() {
+    awk -v line="$1" '
+        /define STATESAMPLER_IMPLEMENTATION_INCLUDED/ { inside = 1 }
+        /^[A-Za-z]/ && match($0, /(ssmp|statesampler)_[a-z0-9_]+\(/) {
+            name = substr($0, RSTART, RLENGTH - 1)
+        }
+        inside && /^ / && $0 ~ line { print name }' "$root/statesampler.h" |
+        sort -u
+}
+
+# It names each function that tells one rule from another, no function that is
+# not there, and only files that know such rules.
+places_hold() {
+    for kind in TAIL ORDER STOP; do
+        functions_with "STATESAMPLER_${kind}_[A-Z]"
+    done | sort -u >here
+    test "$(wc -l <here)" -gt 20
+    places | grep -oE '(ssmp|statesampler)_[a-z0-9_]+' | sort -u >listed
+    comm -23 here listed | nothing
+    while read -r name; do
+        grep -qE "[ *]$name(\(| \{\$)" "$root/statesampler.h" || echo "$name?"
+    done <listed | nothing
+    for file in $(places | grep -oE '[a-z_/]+/[a-z_]+(\.[a-z]+)+'); do
+        grep -qiE 'carry|replacement|restart' "$root/$file" || echo "$file?"
+    done | nothing
+}
+
 list_tests() {
+    add_test 'the header: where a new rule goes is where the old ones are' \
+        places_hold
     add_test 'the header: limits of functions and columns' limits_hold
     add_test 'the examples compare KIND(code), not a code, with a kind' \
         kinds_compared

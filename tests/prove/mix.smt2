@@ -3,14 +3,14 @@
 ; child of weight a; w0 is the root's.
 ; models ssmp_mix_read: (turn | tick) >> 63 != 0
 ; models SSMP_TOO_FAR: 2 * STATESAMPLER_MAX_SAMPLES
-; models ssmp_mix_tick: turn - base_turn
-; models ssmp_mix_tick: base_tick + turns
+; models ssmp_mix_tick_at: turn - base_turn
+; models ssmp_mix_tick_at: base_tick + turns
 ; models ssmp_branch_divide: turns * left + weight / 2
-; models ssmp_mix_tick_of: (turns * weight + half) / child
-; models ssmp_mix_tick_of: periods >= SSMP_TOO_FAR / period
-; models ssmp_mix_turns: tick - base_tick
-; models ssmp_mix_find: turn > STATESAMPLER_MAX_SAMPLES || turn > reach
-; models statesampler_mix_seek: ssmp_mix_tick(mix, turn - 1) + 1
+; models ssmp_seat_tick: (turns * weight + half) / child
+; models ssmp_seat_tick: periods >= SSMP_TOO_FAR / period
+; models ssmp_mix_turns_until: tick - base_tick
+; models ssmp_mix_check_turn: turn > STATESAMPLER_MAX_SAMPLES || turn > reach
+; models statesampler_mix_seek: ssmp_mix_tick_at(mix, turn - 1) + 1
 ; fault: (<= tick until far) => (<= until far)
 ; fault: (<= to top) => (<= to (* 2 far))
 ; fault: (< w0 2147483648) => (< w0 8589934592)

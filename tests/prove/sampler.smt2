@@ -3,12 +3,12 @@
 ; at position c and step b and its end at E; the present is at p, and k steps
 ; after the base.
 ; models SSMP_MAX_POSITION: STATESAMPLER_MAX_SAMPLES + (1 << 33)
-; models ssmp_run_check: position > SSMP_MAX_POSITION ||
+; models ssmp_run_check_place: position > SSMP_MAX_POSITION ||
 ;     step >= STATESAMPLER_MAX_SAMPLES / 2 * 5
-; models ssmp_run_check: ssmp_ceil_div((epoch - base_epoch) * num_samples +
+; models ssmp_run_check_place: ssmp_ceil_div((epoch - base_epoch) * num_samples +
 ;     position - base_position, global_batch)
-; models ssmp_run_check: steps > ssmp_segment_steps(segment, global_batch)
-; models ssmp_run_check: ssmp_segment_find(&found, segment, global_batch, steps)
+; models ssmp_run_check_place: steps > ssmp_segment_steps(segment, global_batch)
+; models ssmp_run_check_place: ssmp_segment_find(&found, segment, global_batch, steps)
 ; models ssmp_sampler_serve: ssmp_cursor_move(&now, segment, global_batch)
 ; models ssmp_sampler_serve: (step - base_step) * global_batch >= STATESAMPLER_MAX_SAMPLES
 ; models ssmp_sampler_find: step > STATESAMPLER_NONE / 2

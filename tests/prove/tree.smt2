@@ -5,8 +5,8 @@
 ; models ssmp_branch_divide: product / weight
 ; models ssmp_branch_divide: product -= left_turns * weight
 ; models ssmp_branch_divide: product + left >= weight
-; models ssmp_mix_tick_of: (weight - !(seat >> (level - 1) & 1)) / 2
-; models ssmp_mix_tick_of: (turns * weight + half) / child
+; models ssmp_seat_tick: (weight - !(seat >> (level - 1) & 1)) / 2
+; models ssmp_seat_tick: (turns * weight + half) / child
 ; fault: (* m a) h) => (* m a) w)
 ; fault: (>= (+ r a) w) => (> (+ r a) w)
 ; fault: (= h1 (div (- w 1) 2)) => (= h1 (div (+ w 1) 2))
