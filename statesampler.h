@@ -4725,15 +4725,14 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
 SSMP_NOINLINE int ssmp_source_read(ssmp_source_state *saved,
                                    const unsigned char *bytes, uint32_t source)
 {
-    bytes += SSMP_MIX_HEAD + (size_t)source * SSMP_SOURCE_BYTES;
-    saved->weight = (uint32_t)ssmp_bytes_load(bytes, 4);
-    saved->flags = (uint32_t)ssmp_bytes_load(bytes + 4, 4);
+    bytes = (const unsigned char *)statesampler_mix_source_in(bytes, source,
+                                                              &saved->weight);
+    saved->flags = (uint32_t)ssmp_bytes_load(bytes - 4, 4);
     if (saved->weight == 0)
         return STATESAMPLER_ECORRUPT_WEIGHTS;
     if (saved->flags > 3)
         return STATESAMPLER_ECORRUPT_ZERO;
-    return ssmp_run_read(&saved->run, bytes + SSMP_SOURCE_HEAD,
-                         STATESAMPLER_STATE_BYTES);
+    return ssmp_run_read(&saved->run, bytes, STATESAMPLER_STATE_BYTES);
 }
 
 /* Goes on where the source was when its state was saved. */
@@ -4842,17 +4841,17 @@ STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
                                                        size_t *size)
 {
     const unsigned char *bytes = (const unsigned char *)state;
-    uint64_t datasets;
+    uint32_t datasets;
 
     STATESAMPLER_ASSERT(size && (state || *size == 0));
-    if (*size < 24 || ssmp_bytes_load(bytes, 4) != SSMP_MAGIC_MIXTURE)
+    if (*size < 24 || (uint32_t)ssmp_bytes_load(bytes, 4) != SSMP_MAGIC_MIXTURE)
         return state;
-    datasets = ssmp_bytes_load(bytes + 8, 8);
+    datasets = (uint32_t)ssmp_bytes_load(bytes + 8, 4);
     if (datasets > (*size - 24) / 8)
         return state;
     /* Before it the head, after it the check word. */
-    *size -= ssmp_mixture_head((uint32_t)datasets) + 8;
-    return bytes + ssmp_mixture_head((uint32_t)datasets);
+    *size -= ssmp_mixture_head(datasets) + 8;
+    return bytes + ssmp_mixture_head(datasets);
 }
 
 STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,

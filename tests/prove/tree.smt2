@@ -5,8 +5,8 @@
 ; models ssmp_branch_divide: product / weight
 ; models ssmp_branch_divide: product -= left_turns * weight
 ; models ssmp_branch_divide: product + left >= weight
-; models ssmp_seat_tick: (weight - !(seat >> (level - 1) & 1)) / 2
-; models ssmp_seat_tick: (turns * weight + half) / child
+; models ssmp_seat_tick: (weight - is_left) / 2
+; models ssmp_seat_tick: (turn * weight + half) / weights[level]
 ; fault: (* m a) h) => (* m a) w)
 ; fault: (>= (+ r a) w) => (> (+ r a) w)
 ; fault: (= h1 (div (- w 1) 2)) => (= h1 (div (+ w 1) 2))
