@@ -1,4 +1,4 @@
-/* statesampler.h - v0.9.2 - shuffled sample indices for training runs, in one
+/* statesampler.h - v0.9.3 - shuffled sample indices for training runs, in one
    header. Public domain or MIT, see the end of the file.
 
    Do this:
@@ -247,9 +247,9 @@ HOW TO
    sample, and let each rank call mix_at for its turns of a step. Deal the turns
    to other ranks in each step, as examples/blend.c does, or a rank may see the
    same few datasets for ever. Datasets with names can be added and removed
-   during a run: see statesampler_mixture, in the part stb_ds.
+   during a run: see statesampler_mixture.
 
-   examples/README.md lists the other recipes, with a program for each.
+   examples/README.md lists the other recipes, and where each one is.
 
 
 FUNCTIONS
@@ -295,7 +295,7 @@ FUNCTIONS
    from_env               rank and world size from the launcher's variables
    save_file, load_file   a file that a crash leaves whole, old or new
 
-   stb_ds: a mix of datasets with names (STATESAMPLER_STB_DS)
+   mixture: a mix of datasets with names (STATESAMPLER_STB_DS)
    mixture_add, mixture_remove, mixture_find, mixture_start, mixture_free
    mixture_state_bytes, mixture_save, mixture_load
 
@@ -479,7 +479,7 @@ OPTIONS
    STATESAMPLER_HOSTED          adds the hosted part, which needs a C library
                                 and POSIX or Windows. Where off_t has 32 bits,
                                 compile with -D_FILE_OFFSET_BITS=64.
-   STATESAMPLER_STB_DS          adds the stb_ds part. Include stb_ds.h before
+   STATESAMPLER_STB_DS          adds mixtures. Include stb_ds.h before
                                 this file.
    None of them changes a struct or an order.
 
@@ -616,6 +616,8 @@ ALGORITHM 1
 
 CHANGES
 
+   0.9.3  statesampler_base, and statesampler_mix_state_in and
+          statesampler_mix_source_in, which find states inside a state.
    0.9.2  every rule of an error has a name, as STATESAMPLER_EINVAL_RANK; its
           number and sentence are as before. The folders of examples/ have
           moved: the README says where. A JavaScript mixture refuses an
@@ -637,7 +639,7 @@ CHANGES
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.9.2"
+#define STATESAMPLER_VERSION "0.9.3"
 #define STATESAMPLER_ALGORITHM 1
 
 /* A cast in C's form would warn in C++ files of yours (-Wold-style-cast). */
@@ -1356,7 +1358,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 #endif /* STATESAMPLER_HOSTED */
 
-/* --- stb_ds --------------------------------------------------------------- */
+/* --- mixture -------------------------------------------------------------- */
 
 #ifdef STATESAMPLER_STB_DS
 #ifndef INCLUDE_STB_DS_H
