@@ -45,6 +45,48 @@ processor_has() { # FEATURE
     grep -qsw "$1" /proc/cpuinfo
 }
 
+links() { # COMMAND...
+    echo 'int main(void) { return 0; }' >$lists/empty.c
+    "$@" -o $lists/empty $lists/empty.c 2>/dev/null
+}
+
+# Whether tests can be compiled and run in a way; if not, a line says why. What
+# runs them is then in `runner`.
+possible() { # WAY NEED COMMAND...
+    way=$1 need=$2 runner=
+    shift 2
+    tool "$1" "the tests: $way" || return 1
+    case $need in
+    -) ;;
+    runtime)
+        links "$@" || {
+            skip "the tests: $way" "the library that $1 needs for it"
+            return 1
+        }
+        ;;
+    under=*)
+        runner="${need#under=} -q --error-exitcode=9"
+        tool ${need#under=} "the tests: $way"
+        ;;
+    cpu=*)
+        processor_has ${need#cpu=} || {
+            skip "the tests: $way" "a processor with ${need#cpu=}"
+            return 1
+        }
+        ;;
+    *)
+        # x86-64 runs i386's programs, in a quarter of an emulator's time.
+        case $machine-$need in
+        x86_64-qemu-i386 | $machine-qemu-$machine)
+            links "$@" && $lists/empty 2>/dev/null && return 0
+            ;;
+        esac
+        runner=$need
+        tool $need "the tests: $way"
+        ;;
+    esac
+}
+
 # --- Testing ------------------------------------------------------------------
 
 # Succeeds if standard input is empty; otherwise it is the complaint.

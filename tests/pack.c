@@ -1,153 +1,16 @@
-/* pack.c - do examples/extras/fit.h and examples/extras/pack.h make the packs that first fit
-   decreasing makes, each sample once an epoch, through any loads on any number
-   of ranks, and refuse all else? */
+/* pack.c - does examples/extras/pack.h make the packs that first fit decreasing
+   makes, each sample once an epoch, through any loads on any number of ranks,
+   and refuse all else? */
 #include "statesampler.h"
 #include "examples/extras/pack.h"
 
 #include "check.h"
+#include "bins.h"
 
-enum { MOST = 600, BUDGETS = 300000, PACKS = 6 * MOST };
+enum { MOST = BINS_MOST, BUDGETS = 300000, PACKS = 6 * MOST };
 
 static uint64_t words[8][PACK_WORDS(MOST, BUDGETS)];
 static uint32_t numbers[8][FIT_NUMBERS(MOST, BUDGETS)];
-
-/* --- fit.h against the definitions ---------------------------------------- */
-
-static int longer(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x < y) - (x > y);
-}
-
-/* Lengths, the longest first, go into the first bin that has room, or into the
-   fullest. bin[i] gets the bin of the i-th longest. Returns the bins. */
-static uint32_t decreasing(const uint32_t *sorted, uint32_t count,
-                           uint32_t size, int best, uint32_t *bin)
-{
-    static uint32_t room[MOST];
-    uint32_t i, b, found, bins = 0;
-
-    for (i = 0; i < count; i++) {
-        found = bins;
-        for (b = 0; b < bins; b++)
-            if (room[b] >= sorted[i] &&
-                (found == bins || (best && room[b] < room[found])))
-                found = b;
-        if (found == bins)
-            room[bins++] = size;
-        room[found] -= sorted[i];
-        bin[i] = found;
-    }
-    return bins;
-}
-
-static uint32_t random_length(uint32_t size)
-{
-    uint32_t most = check_random(3) ? size : size / 8 + 1;
-
-    return 1 + (uint32_t)(check_random(4) ? check_random(most)
-                                          : check_random(size));
-}
-
-/* Whether these are the bins of the first count lengths in f. */
-static void check_bins(const fit *f, const uint32_t *lengths, uint32_t count,
-                       uint64_t *first, uint64_t *best)
-{
-    static uint32_t sorted[MOST], bin[MOST];
-    static unsigned char seen[MOST];
-    uint32_t b, i, k, end;
-
-    memcpy(sorted, lengths, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, longer);
-    *best += decreasing(sorted, count, f->size, 1, bin);
-    *first += f->bins;
-    CHECK(f->bins == decreasing(sorted, count, f->size, 0, bin));
-    memset(seen, 0, sizeof seen);
-    for (b = end = 0; b < f->bins; b++) {
-        CHECK(f->ends[b] == end);
-        for (i = 0; i < count; i++) {
-            if (bin[i] != b)
-                continue;
-            k = f->order[end++];
-            CHECK(k < count && lengths[k] == sorted[i] && seen[k]++ == 0);
-        }
-    }
-    CHECK(f->ends[b] == end && end == count);
-}
-
-static void check_shuffle(const fit *f)
-{
-    static unsigned char seen[MOST];
-    uint32_t b;
-
-    memset(seen, 0, sizeof seen);
-    for (b = 0; b < f->bins; b++)
-        CHECK(f->lengths[b] < f->bins && seen[f->lengths[b]]++ == 0);
-}
-
-static void fits(int runs)
-{
-    static const uint32_t sizes[] = {1, 2, 63, 64, 65, 100, 4095, 4096, 4097,
-                                     20000, 262143, 262144, BUDGETS};
-    static uint32_t lengths[MOST];
-    uint64_t first = 0, best = 0;
-    uint32_t i, count, most;
-    int run;
-    fit f;
-
-    for (run = 0; run < runs; run++) {
-        most = 1 + (uint32_t)check_random(MOST);
-        count = (uint32_t)check_random(most + 1);
-        fit_init(&f, most, sizes[run % 13], words[0], numbers[0]);
-        for (i = 0; i < count; i++)
-            lengths[i] = random_length(f.size);
-        memcpy(f.lengths, lengths, count * sizeof *lengths);
-        fit_bins(&f, count);
-        check_bins(&f, lengths, count, &first, &best);
-        fit_shuffle(&f, (uint64_t)run);
-        check_shuffle(&f);
-    }
-    printf("%d bins; best fit decreasing makes %d\n", (int)first, (int)best);
-    CHECK(first * 1000 < best * 1001);
-}
-
-/* Lengths that have become wrong are packed, too, each once. */
-static void wrong_lengths(void)
-{
-    static const uint32_t wrong[] = {0, 101, 202, 60000, 0xffffffff};
-    unsigned char seen[MOST] = {0};
-    uint32_t i;
-    fit f;
-
-    fit_init(&f, MOST, 100, words[0], numbers[0]);
-    for (i = 0; i < MOST; i++)
-        f.lengths[i] = i % 3 ? wrong[i % 5] : random_length(100);
-    fit_bins(&f, MOST);
-    CHECK(f.ends[f.bins] == MOST);
-    for (i = 0; i < MOST; i++)
-        CHECK(f.order[i] < MOST && seen[f.order[i]]++ == 0);
-}
-
-/* Each order of three bins comes as often. */
-static void shuffles(void)
-{
-    uint32_t times[27] = {0}, run, order;
-    fit f;
-
-    fit_init(&f, 3, 1, words[0], numbers[0]);
-    for (run = 0; run < 6000; run++) {
-        f.bins = 3;
-        fit_shuffle(&f, run * 0x9e3779b97f4a7c15u);
-        order = 9 * f.lengths[0] + 3 * f.lengths[1] + f.lengths[2];
-        times[order]++;
-    }
-    for (order = 0; order < 27; order++)
-        CHECK(times[order] == 0 ||
-              (times[order] > 850 && times[order] < 1150));
-    CHECK(times[5] > 0 && times[7] > 0 && times[11] > 0 && times[15] > 0 &&
-          times[19] > 0 && times[21] > 0);
-}
 
 /* --- The sequence of packs ------------------------------------------------ */
 
@@ -190,7 +53,7 @@ static void choose(int run)
         all.desc.window = 1 + check_random(5);
     }
     for (i = 0; i < MOST; i++) {
-        all.wide[i] = random_length(all.budget);
+        all.wide[i] = bins_random_length(all.budget);
         all.narrow[i] = (uint16_t)all.wide[i];
     }
 }
@@ -201,7 +64,7 @@ static void write_down(void)
 {
     static uint32_t lengths[MOST];
     unsigned char seen[MOST];
-    uint64_t first = 0, best = 0, n = all.desc.num_samples, e, i, samples = 0;
+    uint64_t n = all.desc.num_samples, e, i, samples = 0;
     size_t count = 0, packs;
     statesampler s;
     packer p;
@@ -213,7 +76,7 @@ static void write_down(void)
         while (statesampler_next(&s, words[1], &count) == 1) {
             for (i = 0; i < count; i++)
                 lengths[i] = all.wide[words[1][i]];
-            check_bins(&p.plan, lengths, (uint32_t)count, &first, &best);
+            bins_check(&p.plan, lengths, (uint32_t)count);
             CHECK(p.number == 0);
             for (packs = p.plan.bins; packs > 0; packs--) {
                 uint64_t *out = all.samples + samples, tokens = 0;
@@ -373,7 +236,7 @@ static void states(void)
     all.desc.batch_size = 40;
     all.budget = 1000;
     for (i = 0; i < 500; i++)
-        all.wide[i] = all.narrow[i] = (uint16_t)random_length(1000);
+        all.wide[i] = all.narrow[i] = (uint16_t)bins_random_length(1000);
     begin(&p, 3);
     pack_pass(&p, 33);
     begin(&other, 1);
@@ -419,9 +282,6 @@ int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
 
-    fits(reduced ? 300 : 3000);
-    wrong_lengths();
-    shuffles();
     sequences(reduced ? 30 : 400);
     arguments();
     states();

@@ -1,11 +1,7 @@
-# companions.sh - the headers of examples that people copy beside the library.
-
-# Those programs in one way.
-companions() { # WAY full|reduced
-    for name in edits shards; do
-        try $1 $name $2
-    done
-}
+# companions.sh - the headers that people copy beside the library. Each header
+# NAME.h of examples/extras has a tests/NAME.c, which is compiled and run in some
+# ways of tests/ways.sh. It, and each header of examples/into, also compiles alone
+# in every language.
 
 # --- Each header alone --------------------------------------------------------
 
@@ -59,7 +55,8 @@ each_alone() { # COMPILER LANGUAGE LEVEL STANDARD...
         done
         echo $header >>done
     done
-    at_least 17 "$(wc -l <done)" headers
+    # Those of extras need no library, so none of them was skipped.
+    at_least $(ls examples/extras/*.h | wc -l) "$(wc -l <done)" headers
     echo "note: $(wc -l <done) headers"
     cat skipped
 }
@@ -90,8 +87,40 @@ headers_wrap_around() {
         grep -E 'examples/.*\.h:[0-9]+:[0-9]+: runtime error' said | nothing
         echo $test >>done
     done
-    at_least 14 "$(wc -l <done)" programs
+    at_least $(ls examples/extras/*.h | wc -l) "$(wc -l <done)" programs
     echo "note: $(wc -l <done) programs"
+}
+
+# --- What each header does ----------------------------------------------------
+
+# Here; without undefined behaviour; in C++; where the first byte of a number is
+# the highest.
+companion_ways='cc gcc-sanitize clang-sanitize c++98 clang++98 c++20 s390x'
+
+# Every header's tests, in these ways. A header without tests is an error.
+each_in_many_ways() {
+    for way in $companion_ways; do
+        set -- $(line $way)
+        shift # how much is asked of other tests in this way
+        ! possible $way "$@" || echo "$way $runner"
+    done >$lists/companion_ways
+    for header in examples/extras/*.h; do
+        name=$(basename $header .h)
+        [ -e tests/$name.c ] || {
+            echo "$header has no tests: write tests/$name.c" >&2
+            exit 1
+        }
+        while read -r way runner; do
+            case $way in cc) amount=full ;; *) amount=reduced ;; esac
+            add_test "$name.h: $way, $amount" try $way $name $amount $runner
+        done <$lists/companion_ways
+    done
+}
+
+ledger_kills() {
+    made build/test/cc/ledger_kills
+    quietly timeout -k 5 120 "$root/build/test/cc/ledger_kills" checkpoint 25 1
+    sed -n '1s/^/note: /p' said
 }
 
 list_tests() {
@@ -119,15 +148,7 @@ list_tests() {
     ! tool clang '-fsanitize=integer' ||
         add_test 'clang -fsanitize=integer reports nothing of these headers' \
             headers_wrap_around
-    add_test 'edits.h, shards.h: as the definitions say' companions cc full
-    for compiler in gcc clang; do
-        tool $compiler "edits.h, shards.h: $compiler" || continue
-        add_test "edits.h, shards.h: $compiler, no undefined behaviour" \
-            companions $compiler-sanitize reduced
-    done
-    for compiler in g++ clang++; do
-        tool $compiler "edits.h, shards.h: $compiler" || continue
-        case $compiler in g++) way=c++98 ;; *) way=clang++98 ;; esac
-        add_test "edits.h, shards.h: $compiler" companions $way reduced
-    done
+    each_in_many_ways
+    add_test 'ledger.h: 25 kills of processes, each sample once an epoch' \
+        ledger_kills
 }
