@@ -44,7 +44,7 @@ help:
 	@echo 'make quality-rounds  how many rounds each range of n needs'
 	@echo 'make vectors     regenerate tests/vectors.json with reference.py'
 	@echo 'make bench       measure speed, memory and resumes: tables, plots'
-	@echo 'make firmware    train on an emulated Cortex-M0, AVR and RISC-V,'
+	@echo 'make boards      train on an emulated Cortex-M0, AVR and RISC-V,'
 	@echo '                 through power cuts: three minutes'
 	@echo 'make web         build the JavaScript module and the page in build/web;'
 	@echo '                 RELEASE=https://... is the address that the page names'
@@ -123,7 +123,7 @@ torch:
 	@$(DOWN) examples/python train
 torch-%: always
 	@$(DOWN) examples/python $*
-firmware:
+boards:
 	@$(DOWN) examples/boards run
 packages release install uninstall:
 	@$(DOWN) examples/packaging $@
@@ -209,5 +209,5 @@ always:
 
 .PHONY: help demo examples check test bench bench-figures gpu clean mutants \
     mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-    crash scale storm quality quality-rounds vectors web trainer torch firmware \
+    crash scale storm quality quality-rounds vectors web trainer torch boards \
     packages release install uninstall deps deps-npm always

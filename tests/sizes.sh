@@ -6,33 +6,10 @@
 # A size above its limit is marked. What cannot be measured here has a line
 # "skip NAME: TOOL is not here".
 
-# Prints the limit of a size.
+# Prints the limit of a size, but for code and flash of a board: its board.sh in
+# examples/boards has those.
 limit_of() { # NAME
     case $1 in
-    'code, Cortex-M0 -Os, perm') echo 1536 ;;
-    'code, Cortex-M0 -Os, sampler') echo 7600 ;;
-    'code, Cortex-M0 -Os, sampler and mix') echo 12500 ;;
-    'code, RISC-V -Os, perm') echo 1536 ;;
-    'code, RISC-V -Os, sampler') echo 9900 ;;
-    'code, RISC-V -Os, sampler and mix') echo 16200 ;;
-    'code, AVR -Os, perm') echo 6144 ;;
-    'code, AVR -Os, sampler') echo 30200 ;;
-    'code, AVR -Os, sampler and mix') echo 50500 ;;
-    'flash, Cortex-M0 -Os, perm') echo 2200 ;;
-    'flash, Cortex-M0 -Os, sampler') echo 8200 ;;
-    'flash, Cortex-M0 -Os, sampler and mix') echo 13100 ;;
-    'flash, Cortex-M0 -Os, a shuffle') echo 6400 ;;
-    'flash, Cortex-M0 -Os, a shuffle, ONLY_SHUFFLE') echo 5300 ;;
-    'flash, RISC-V -Os, perm') echo 4000 ;;
-    'flash, RISC-V -Os, sampler') echo 12000 ;;
-    'flash, RISC-V -Os, sampler and mix') echo 18300 ;;
-    'flash, RISC-V -Os, a shuffle') echo 9400 ;;
-    'flash, RISC-V -Os, a shuffle, ONLY_SHUFFLE') echo 7500 ;;
-    'flash, AVR -Os, perm') echo 6500 ;;
-    'flash, AVR -Os, sampler') echo 31000 ;;
-    'flash, AVR -Os, sampler and mix') echo 50500 ;;
-    'flash, AVR -Os, a shuffle') echo 20200 ;;
-    'flash, AVR -Os, a shuffle, ONLY_SHUFFLE') echo 16500 ;;
     'flash, ATmega328P -Os, a shuffle') echo 20000 ;;
     'flash, ATmega328P -Os, a shuffle that says errors') echo 32768 ;;
     'stack, RV64'*) echo 4096 ;;
@@ -43,66 +20,58 @@ limit_of() { # NAME
 }
 
 . tests/common.sh
-
-# How a small core's programs are compiled and linked. The linker for AVR wants
-# to know how much flash there is.
-core() { # NAME
-    case $1 in
-    Cortex-M0) prefix=arm-none-eabi- flags='-mcpu=cortex-m0 -mthumb' link= ;;
-    RISC-V) prefix=riscv64-unknown-elf- link='-m elf32lriscv'
-        flags='-march=rv32imc -mabi=ilp32 -misa-spec=2.2' ;;
-    RV64) prefix=riscv64-unknown-elf- link=
-        flags='-march=rv64imac -mabi=lp64 -misa-spec=2.2' ;;
-    s390x) prefix=s390x-linux-gnu- flags= link= ;;
-    AVR) prefix=avr- flags='-mmcu=atmega1284p' link='-m avr51' ;;
-    esac
-}
+. examples/boards/boards.sh
 
 # The sizes that one compilation tells are a group: a name, and the call that
 # prints them with their limits.
 groups() {
-    for core in Cortex-M0 RISC-V AVR; do
-        group "code and flash, $core" parts $core
+    for board in $boards; do
+        load_board $board
+        group "code and flash, $board_short" ${board_prefix}gcc parts
     done
-    group 'flash, ATmega328P (AVR)' program
-    for core in Cortex-M0 RISC-V AVR; do
+    group 'flash, ATmega328P (AVR)' avr-gcc program
+    for board in $boards; do
+        load_board $board
         for level in -Os -O2 -O3; do
-            group "stack, $core $level" core_stack $core $level
+            group "stack, $board_short $level" ${board_prefix}gcc \
+                board_stack $level
         done
     done
-    group 'stack, RV64 -O3' core_stack RV64 -O3
-    group 'stack, s390x -O3' core_stack s390x -O3
+    load_board virt-rv64imac
+    group "stack, $board_short -O3" ${board_prefix}gcc board_stack -O3
+    group 'stack, s390x -O3' s390x-linux-gnu-gcc core_stack 's390x -O3' \
+        s390x-linux-gnu-gcc -O3
     for level in -O0 -Os -O2 -O3; do
-        group "stack, gcc $level" gcc_stack $level
+        group "stack, gcc $level" gcc gcc_stack $level
     done
     for option in $x86; do
-        group "stack, gcc -O3 $option" gcc_stack -O3 $option
+        group "stack, gcc -O3 $option" gcc gcc_stack -O3 $option
     done
 }
 
 # Code is without the compiler's helpers; flash is with them, as in a linked
-# program. A shuffle that is saved and loaded is also asked of the small build.
-parts() { # CORE
-    core $1
+# program. A shuffle that is saved and loaded is also measured in the small
+# build.
+parts() {
     core_for_size
     for what in code flash; do
         helpers=
-        [ $what = code ] ||
-            helpers=$(${prefix}gcc $flags -print-libgcc-file-name)
-        size "$what, $1 -Os, perm" $(code_of $1 '_perm_')
-        size "$what, $1 -Os, sampler" $(code_of $1 \
+        [ $what = code ] || helpers=$(
+            ${board_prefix}gcc $board_flags -print-libgcc-file-name)
+        board_size "$what" perm $(code_of '_perm_')
+        board_size "$what" sampler $(code_of \
             '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_')
-        size "$what, $1 -Os, sampler and mix" $(code_of $1 '' '_error$|_audit_')
+        board_size "$what" 'sampler and mix' $(code_of '' '_error$|_audit_')
     done
     for only in '' ', ONLY_SHUFFLE'; do
         core_for_size ${only:+-DSTATESAMPLER_ONLY_SHUFFLE}
-        size "flash, $1 -Os, a shuffle$only" $(code_of $1 \
+        board_size flash "a shuffle$only" $(code_of \
             '^statesampler_(init|next|save|load)$')
     done
 }
 
 core_for_size() { # FLAG...
-    freestanding core.o ${prefix}gcc $flags -Os -ffunction-sections \
+    freestanding core.o ${board_prefix}gcc $board_flags -Os -ffunction-sections \
         -fdata-sections "$@"
 }
 
@@ -122,32 +91,39 @@ program() {
 # Bytes of code and constants of a program that uses the public functions of a
 # pattern, but those of another, linked with `helpers`: its table of pointers to
 # them is the root, and what they do not reach is thrown away.
-code_of() { # CORE PATTERN [BUT]
-    ${prefix}nm core.o | sed -n 's/.* T //p' | grep -E -e "$2" |
-        grep -vE -e "${3:-^$}" >used
+code_of() { # PATTERN [BUT]
+    ${board_prefix}nm core.o | sed -n 's/.* T //p' | grep -E -e "$1" |
+        grep -vE -e "${2:-^$}" >used
     { sed 's/.*/extern char &[];/' used
       echo 'extern const void *const root[];'
       echo 'const void *const root[] = {'
       sed 's/.*/&,/' used
       echo '};'
-    } | compile c root.o ${prefix}gcc $flags -std=c99 -ffreestanding -Os \
-        -fdata-sections
-    ${prefix}ld $link --gc-sections -e root \
+    } | compile c root.o ${board_prefix}gcc $board_flags -std=c99 \
+        -ffreestanding -Os -fdata-sections
+    ${board_prefix}ld $board_linker --gc-sections -e root \
         --unresolved-symbols=ignore-all -o part.elf root.o core.o $helpers
-    case $1 in AVR) pointer=2 ;; *) pointer=4 ;; esac
-    echo $(($(${prefix}size part.elf | awk 'END { print $1 + $2 }') -
-        pointer * $(wc -l <used)))
+    echo $(($(${board_prefix}size part.elf | awk 'END { print $1 + $2 }') -
+        board_pointer * $(wc -l <used)))
+}
+
+board_stack() { # LEVEL
+    case $board_prefix in
+    avr-)
+        avr_graph $1
+        size "stack, $board_short $1" $(deepest all)
+        ;;
+    *) core_stack "$board_short $1" ${board_prefix}gcc $board_flags $1 ;;
+    esac
 }
 
 # Without vectors the limit is the same for all functions, and the compiler's
 # helpers are left out, as above.
-core_stack() { # CORE LEVEL
-    core $1
-    case $1 in
-    AVR) avr_graph $2 ;;
-    *) graph ${prefix}gcc $flags $2 -ffreestanding ;;
-    esac
-    size "stack, $1 $2" $(deepest all)
+core_stack() { # NAME COMMAND...
+    stack_name=$1
+    shift
+    graph "$@" -ffreestanding
+    size "stack, $stack_name" $(deepest all)
 }
 
 gcc_stack() { # OPTION...
@@ -165,7 +141,7 @@ graph() { # COMMAND...
 # Debian's compiler for AVR is too old to write who calls whom: what it has
 # compiled says so. A jump to where a function begins is a call, too.
 avr_graph() { # LEVEL
-    source_of IMPLEMENTATION | compile c core.o avr-gcc $flags $1 -std=c99 \
+    source_of IMPLEMENTATION | compile c core.o avr-gcc $board_flags $1 -std=c99 \
         -ffreestanding -ffunction-sections -fstack-usage
     { sed 's/.*:\([^:	]*\)	\([0-9]*\)	\(.*\)/node "\1" "\2 bytes (\3)"/' \
         core.su
@@ -210,22 +186,21 @@ deepest() { # bulk|small|all
 
 # --- Measuring ----------------------------------------------------------------
 
-size() { # NAME BYTES
-    name=$1 bytes=$2
-    limit=$(limit_of "$name") missed=
-    [ "$bytes" -le "$limit" ] || missed=' MISSED' status=1
-    echo "$name: $bytes bytes ($limit)$missed"
+size() { # NAME BYTES [LIMIT]
+    limit=${3:-$(limit_of "$1")} missed=
+    [ "$2" -le "${limit:-0}" ] || missed=' MISSED' status=1
+    echo "$1: $2 bytes ($limit)$missed"
 }
 
-group() { # NAME CALL...
-    group=$1 compiler=gcc
-    shift
-    case $group in
-    *Cortex*) compiler=arm-none-eabi-gcc ;;
-    *RISC-V* | *RV64*) compiler=riscv64-unknown-elf-gcc ;;
-    *s390x*) compiler=s390x-linux-gnu-gcc ;;
-    *AVR*) compiler=avr-gcc ;;
-    esac
+# A size of this board, with its own limit.
+board_size() { # code|flash WHAT BYTES
+    size "$1, $board_short -Os, $2" $3 $(echo "$board_limits" |
+        sed -n "s/^ *$1, $2  *\([0-9]*\)\$/\1/p")
+}
+
+group() { # NAME COMPILER CALL...
+    group=$1 compiler=$2
+    shift 2
     [ "$wanted" = all ] || [ "$wanted" = list ] || [ "$wanted" = "$group" ] ||
         return 0
     if ! command -v $compiler >/dev/null; then
@@ -238,6 +213,6 @@ group() { # NAME CALL...
 }
 
 wanted=${1:-all} status=0
-root=$PWD header=$PWD/statesampler.h
+root=$PWD
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT && cd "$folder" &&
-    ln -s "$header" . && groups && exit $status
+    ln -s "$root/statesampler.h" "$root/examples" . && groups && exit $status

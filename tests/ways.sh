@@ -142,7 +142,7 @@ compile_by_way() { # WAY SOURCE TARGET
     else
         core=$(dirname "$3")/core.o more=
         [ "$2" != tests/checksum.c ] ||
-            more="-Iexamples/boards $drawn_flags examples/boards/host.c"
+            more="-Iexamples/boards $drawn_flags examples/boards/host/host.c"
         # After -x, a compiler takes all files for sources, but not these.
         case $compiler in *' -x '*) core="-Xlinker $core" ;; esac
         set -- $around -DSTATESAMPLER_IMPLEMENTATION_INCLUDED "$2" $more $core \

@@ -1,7 +1,7 @@
-/* board.h - what a board provides. microbit.c, avr.c and virt.c are boards;
-   host.c is a computer with a C library. */
-#ifndef FIRMWARE_BOARD_H
-#define FIRMWARE_BOARD_H
+/* board.h - what a board provides: a folder here is a board, and `host` is a
+   computer with a C library. */
+#ifndef BOARDS_BOARD_H
+#define BOARDS_BOARD_H
 
 #include <stddef.h>
 #include <stdint.h>

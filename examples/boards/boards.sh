@@ -1,10 +1,71 @@
-# boards.sh - builds a program for a board and runs it in an emulator. run.sh
-# and the tests source it, in the folder with statesampler.h.
+# boards.sh - builds a program for a board and runs it in an emulator. run.sh,
+# prices.sh, tests/sizes.sh and the tests source it, in the folder with
+# statesampler.h.
+#
+# A board is a folder here: NAME/NAME.c with the functions of board.h,
+# NAME/NAME.ld if its programs need a linker script, and NAME/board.sh, which
+# alone knows what is special about it. That sets:
+#     board_name       what people read
+#     board_short      its core, as the README's tables and the sizes name it
+#     board_variants   other cores for the same C file, if there are: the tests
+#                      only compare their checksums
+#     board_prefix     of the names of its compiler's tools
+#     board_flags      the compiler's flags for its core
+#     board_linker     the same for the linker by itself
+#     board_pointer    bytes of a pointer
+#     board_compiler   the compiler with all flags for a program
+#     board_link       what links a program, in addition
+#     board_emulator   the command, or nothing if board_missing looks for it
+#     board_symbols    functions of NAME.c whose names do not begin with board_,
+#                      as a pattern of awk
+#     board_slots      the file that keeps both slots, if there is one: else
+#                      they are two files, slot0 and slot1
+#     board_slot_step  bytes from one slot to the other in it
+#     board_limits     the most bytes that the header may take at -Os
+# and has these functions, if it needs other ones than those below:
+#     board_start PROGRAM [COMMAND...]
+#                      replaces this shell with the emulator, or with the
+#                      command that runs it
+#     board_missing    prints a package that is not installed, if any
+#     board_tools FOLDER
+#                      makes what board_start needs beside a program
+#     board_last_words what the emulator gets instead of a kill when cut.c cuts
+#                      the power, where it would forget the slots
+#     board_erase      makes the slots of a new chip in the current folder
+# The folder `host` is this computer, for comparison.
 
-boards='microbit virt avr'
-# Other cores on these boards; the tests only compare their checksums.
-others='virt-rv32i virt-rv64imac avr-atmega2560'
-firmware=examples/boards
+boards_folder=examples/boards
+
+# The commands that compile for size and let the linker drop functions that are
+# not called. -Os is as fast as -O2 or -O3 here.
+board_os='-std=c99 -Os -ffreestanding -ffunction-sections -fdata-sections'
+
+# Reads what is special about a board, or about a variant of one: NAME-CORE.
+load_board() { # BOARD
+    board=$1 board_folder=$boards_folder/${1%%-*}
+    board_source=$board_folder/${1%%-*}.c
+    case $1 in *-*) board_core=${1#*-} ;; *) board_core= ;; esac
+    board_variants= board_linker= board_link= board_emulator= board_symbols=
+    board_slots= board_slot_step= board_limits=
+    board_last_words() { :; }
+    board_erase() { :; }
+    board_missing() { :; }
+    board_tools() { :; }
+    . $board_folder/board.sh
+}
+
+# All boards, and the variants of them.
+boards= variants=
+for board_file in $boards_folder/*/board.sh; do
+    board=$(basename "${board_file%/board.sh}")
+    [ $board != host ] || continue
+    load_board $board
+    boards="$boards $board"
+    for board_core in $board_variants; do
+        variants="$variants $board-$board_core"
+    done
+done
+boards=${boards# }
 
 # Ends the script if an argument is not a board.
 check_boards() { # BOARD...
@@ -19,140 +80,48 @@ check_boards() { # BOARD...
     done
 }
 
-core_of() { # BOARD
-    case $1 in
-    *-*) echo ${1#*-} ;;
-    virt) echo rv32imc ;;
-    avr) echo atmega1284p ;;
-    esac
-}
-
-name_of() { # BOARD
-    case $1 in
-    host) echo 'this computer' ;;
-    microbit) echo 'Cortex-M0 (BBC micro:bit)' ;;
-    virt*) echo "RISC-V ($(core_of $1), virt)" ;;
-    avr*) echo "AVR ($(core_of $1 | sed 's/atm/ATm/; s/p$/P/'))" ;;
-    esac
-}
-
-emulator_of() { # BOARD
-    case $1 in
-    microbit) echo qemu-system-arm ;;
-    virt-rv64*) echo qemu-system-riscv64 ;;
-    virt*) echo qemu-system-riscv32 ;;
-    esac
-}
-
-prefix_of() { # BOARD
-    case $1 in
-    microbit) echo arm-none-eabi- ;;
-    virt*) echo riscv64-unknown-elf- ;;
-    avr*) echo avr- ;;
-    esac
-}
-
-# Prints the first tool of a board that is not installed.
-missing_for() { # BOARD
-    for needed in $(prefix_of $1)gcc $(emulator_of $1); do
+# Prints the first tool or package of this board that is not installed.
+missing() {
+    for needed in ${board_prefix}gcc $board_emulator; do
         command -v $needed >/dev/null || {
             echo $needed
             return
         }
     done
-    case $1 in
-    avr*)
-        if ! echo '#include <avr/io.h>' | avr-gcc -E - >/dev/null 2>&1; then
-            echo avr-libc
-        elif ! echo '#include <simavr/sim_avr.h>' | ${CC:-cc} -E - \
-            >/dev/null 2>&1; then
-            echo libsimavr-dev
-        fi
-        ;;
-    esac
+    board_missing
 }
 
-# Prints a board's compiler and flags, which let the linker drop functions that
-# are not called. -Os is as fast as -O2 or -O3 here.
-compiler_of() { # BOARD
-    os='-std=c99 -Os -ffreestanding -ffunction-sections -fdata-sections'
-    case $1 in
-    host) echo ${CC:-cc} -std=c99 $CFLAGS ;;
-    microbit)
-        echo arm-none-eabi-gcc $os -mcpu=cortex-m0 -mthumb -DBOARD_IS_QEMU
-        ;;
-    virt*)
-        case $1 in *rv64*) abi=lp64 ;; *) abi=ilp32 ;; esac
-        echo riscv64-unknown-elf-gcc $os -march=$(core_of $1) -mabi=$abi \
-            -mcmodel=medany -misa-spec=2.2
-        ;;
-    avr*) echo avr-gcc $os -mmcu=$(core_of $1) ;;
-    esac
-}
-
-# Compiles and links a source for a board. $core may name an object that holds
-# the header's functions.
+# Compiles and links a source for this board. $core may name an object that
+# holds the header's functions.
 core=
-link_for() { # BOARD PROGRAM SOURCE FLAG...
-    board=$1 program=$2 source=$3
-    shift 3
-    set -- "$@" -I. -I$firmware -o "$program" "$source" \
-        "${core:-$firmware/sampler.c}" $firmware/slots.c \
-        $firmware/${board%%-*}.c
-    case $board in
-    host) ;;
-    avr*)
-        set -- -Wl,--gc-sections "$@"
-        ${CC:-cc} -std=c99 -O2 -o "$(dirname "$program")/simulator" \
-            $firmware/simulator.c -lsimavr || return
-        ;;
-    *) set -- -Wl,--gc-sections -nostdlib -T $firmware/${board%%-*}.ld "$@" \
-        -lgcc ;;
-    esac
-    $(compiler_of $board) "$@"
-}
-
-# What the emulator gets instead of a kill when cut.c cuts the power, where it
-# would forget the slots.
-last_words() { # BOARD
-    [ $1 != microbit ] || cat <<'END'
-{ "execute": "qmp_capabilities" }
-{ "execute": "stop" }
-{ "execute": "memsave",
-  "arguments": { "val": 260096, "size": 2048, "filename": "flash" } }
-{ "execute": "quit" }
-END
-}
-
-# Replaces this shell with the emulator, or with a command that runs it, so that
-# the caller can kill it by this shell's process id. The current folder holds
-# the slots: a file each, or one file for both.
-become() { # BOARD PROGRAM [COMMAND...]
-    board=$1 program=$2
+link_program() { # PROGRAM SOURCE FLAG...
+    program=$1 source=$2
     shift 2
-    case $board in
-    host) exec "$@" "$program" ;;
-    microbit)
-        # Its answers go nowhere, and only the serial line to the output.
-        set -- "$@" sh -c 'exec "$@" 3>&1 >/dev/null' sh \
-            $(emulator_of $board) -M microbit -qmp stdio -serial file:/dev/fd/3
-        [ ! -e flash ] || set -- "$@" \
-            -device loader,file=flash,addr=0x3f800,force-raw=on
-        ;;
-    virt*)
-        set -- "$@" $(emulator_of $board) -M virt -bios none -monitor none \
-            -serial stdio
-        ;;
-    avr*)
-        exec "$@" "$(dirname "$program")/simulator" $(core_of $board) \
-            "$program" eeprom
-        ;;
-    esac
-    exec "$@" -kernel "$program" -nographic -icount shift=0 \
+    board_tools "$(dirname "$program")" || return
+    $board_compiler "$@" -I. -I$boards_folder -o "$program" "$source" \
+        "${core:-$boards_folder/sampler.c}" $boards_folder/slots.c \
+        $board_source $board_link
+}
+
+# Prints the file that has a slot of this board, and where the slot begins.
+slot_place() { # SLOT
+    if [ -n "$board_slots" ]; then
+        echo $board_slots $((board_slot_step * $1))
+    else
+        echo slot$1 0
+    fi
+}
+
+# For board_start: replaces this shell with qemu.
+start_qemu() { # PROGRAM COMMAND...
+    kernel=$1
+    shift
+    exec "$@" -kernel "$kernel" -nographic -icount shift=0 \
         -semihosting-config enable=on,target=native
 }
 
-# Runs a program to its end, for at most two minutes.
-run_on() { # BOARD PROGRAM
-    (become "$1" "$2" timeout -s KILL 120) </dev/null
+# Runs a program to its end, for at most two minutes, in a folder that holds the
+# slots. The shell that board_start replaces can be killed by its process id.
+run_program() { # PROGRAM
+    (board_start "$1" timeout -s KILL 120) </dev/null
 }

@@ -1,6 +1,6 @@
 /* print.h - text and numbers over the serial line. */
-#ifndef FIRMWARE_PRINT_H
-#define FIRMWARE_PRINT_H
+#ifndef BOARDS_PRINT_H
+#define BOARDS_PRINT_H
 
 #include "board.h"
 

@@ -29,7 +29,7 @@ running=
 trap '[ -z "$running" ] || kill $running; exit 1' INT TERM HUP
 
 complain() { # WHAT [FILE]
-    echo "FAIL $(name_of $board): $1"
+    echo "FAIL $board_name: $1"
     [ -z "$2" ] || sed 's/^/    /' "$2"
     bad=1
 }
@@ -37,17 +37,15 @@ complain() { # WHAT [FILE]
 empty_slots() {
     rm -rf "$build/$board.run"
     mkdir "$build/$board.run"
-    # A new chip's flash is erased, the emulator's is 0.
-    [ $board != microbit ] || head -c 2048 /dev/zero | tr '\0' '\377' \
-        >"$build/$board.run/flash"
+    (cd "$build/$board.run" && board_erase)
 }
 
 # Runs the program in the board's folder, with its output in a file, until it
 # ends or the power is cut. Sets `spent` to its processor time in microseconds.
 run_until() { # STARS MICROSECONDS FILE
-    last_words $board | (
+    board_last_words | (
         cd "$build/$board.run" &&
-            become $board "$program" "$build/cut" $1 $2
+            board_start "$program" "$build/cut" $1 $2
     ) >"$build/$3" 2>"$build/said" &
     running=$!
     wait $running
@@ -80,12 +78,10 @@ same_weights() { # FILE
 
 # Overwrites a slot, from BYTE on, with standard input.
 put_slot() { # SLOT BYTE
-    case $board in
-    microbit) file=flash at=$((1024 * $1 + $2)) ;;
-    avr) file=eeprom at=$((256 * $1 + $2)) ;;
-    *) file=slot$1 at=$2 ;;
-    esac
-    dd of="$build/$board.run/$file" bs=1 seek=$at conv=notrunc 2>/dev/null
+    byte=$2
+    set -- $(slot_place $1)
+    dd of="$build/$board.run/$1" bs=1 seek=$(($2 + byte)) conv=notrunc \
+        2>/dev/null
 }
 
 # Cuts the power CUTS times, each time after a random number of saves: while the
@@ -141,7 +137,7 @@ damage() {
     says both 'slot 0: damaged' && says both 'slot 1: damaged' &&
         says both 'a fresh start'
     for slot in 0 1; do
-        head -c 100 "$build/other_firmware/slot$slot" | put_slot $slot 0
+        head -c 100 "$build/other_program/slot$slot" | put_slot $slot 0
     done
     run_until 1 0 other
     says other 'slot 0: from another firmware' && says other 'a fresh start'
@@ -155,9 +151,9 @@ damage() {
 # The sizes of the program's parts, by the names of functions and variables. The
 # rest is strings and the compiler's library.
 parts() {
-    { "$(prefix_of $board)size" "$program" | awk 'NR == 2 { print "all", $0 }'
-      "$(prefix_of $board)nm" -S "$program"
-    } | awk '
+    { "${board_prefix}size" "$program" | awk 'NR == 2 { print "all", $0 }'
+      "${board_prefix}nm" -S "$program"
+    } | awk -v symbols="board_.*${board_symbols:+|$board_symbols}" '
         function number(hex,    i, n) {
             for (i = 1; i <= length(hex); i++)
                 n = n * 16 + index("123456789abcdef", substr(hex, i, 1))
@@ -179,8 +175,7 @@ parts() {
             if (part ~ /^(statesampler|ssmp)_/) part = "sampler"
             else if (part ~ /^slots_|^(read_slot|check_word|move)$/)
                 part = "slots"
-            else if (part ~ "^(board_.*|semihost.*|end_emulator|set_flash|" \
-                "slot_at|reset|vectors|wait_for.*)$")
+            else if (part ~ "^(" symbols ")$")
                 part = "board"
             else if (part ~ "^(main|start|resume|save|say|train|learn|score|" \
                 "report|read_record|measure.*|paint.*|print.*|weights|desc)$")
@@ -201,7 +196,7 @@ parts() {
 
 ask() {
     program=$build/$board.elf
-    link_for $board "$program" examples/boards/learn.c -I"$build" || {
+    link_program "$program" examples/boards/learn.c -I"$build" || {
         complain 'it does not compile'
         return
     }
@@ -218,7 +213,7 @@ ask() {
     damage
     cut_power
     [ $bad = 0 ] || return
-    echo "ok   $(name_of $board): the same weights after $cut power cuts;" \
+    echo "ok   $board_name: the same weights after $cut power cuts;" \
         "$resumed runs resumed from a save, $torn found a damaged slot"
     parts
     for file in whole end; do
@@ -230,25 +225,27 @@ ask() {
 ${CC:-cc} -std=c99 -O1 -o "$build/records" examples/boards/records.c &&
     "$build/records" >"$build/records.h" &&
     ${CC:-cc} -std=c99 -O1 -o "$build/cut" examples/boards/cut.c || exit 1
+load_board host
 core=$build/host.o
-$(compiler_of host) -I. -c -o "$core" $firmware/sampler.c || exit 1
-for other in host other_firmware other_run; do
+$board_compiler -I. -c -o "$core" $boards_folder/sampler.c || exit 1
+for other in host other_program other_run; do
     flags=
-    [ $other != other_firmware ] || flags=-DFIRMWARE=0x32574653u
+    [ $other != other_program ] || flags=-DFIRMWARE=0x32574653u
     [ $other != other_run ] || flags=-DSEED=43
     rm -rf "$build/$other"
     mkdir "$build/$other"
-    link_for host "$build/$other/learn" examples/boards/learn.c $flags \
+    link_program "$build/$other/learn" examples/boards/learn.c $flags \
         -I"$build" || exit 1
     (cd "$build/$other" && ./learn >said) || exit 1
 done
 grep '^weights' "$build/host/said" >"$build/weights" || exit 1
 core=
-echo "$(name_of host): $(cat "$build/weights")"
+echo "$board_name: $(cat "$build/weights")"
 for board; do
-    missing=$(missing_for $board)
-    if [ -n "$missing" ]; then
-        echo "skip $(name_of $board): $missing is not installed"
+    load_board $board
+    needed=$(missing)
+    if [ -n "$needed" ]; then
+        echo "skip $board_name: $needed is not installed"
     else
         ask
     fi

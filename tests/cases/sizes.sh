@@ -39,7 +39,7 @@ list_tests() {
     done
     sh tests/sizes.sh list >$lists/sizes
     grep '^skip ' $lists/sizes | sed '/code and flash/d' >>$lists/skipped
-    # Code and flash are asked with the prices of the boards, by firmware.sh.
+    # Code and flash are tested with the prices of the boards, in their folder.
     sed -n -e '/code and flash/d' -e 's/^size //p' $lists/sizes |
         while read -r group; do
             add_test "sizes: $group" sizes_fit "'$group'"

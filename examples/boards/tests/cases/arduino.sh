@@ -86,7 +86,7 @@ sketch_resumes() {
         staged/arduino/statesampler/examples/Shuffle/Shuffle.ino >quick.ino
     uno quick.ino
     ${CC:-cc} -std=c99 -O2 -o simulator \
-        "$root/examples/boards/simulator.c" -lsimavr
+        "$root/examples/boards/avr/simulator.c" -lsimavr
     play 7 first
     play 6 second
     printf 'X' | dd of=eeprom bs=1 seek=$(($(newer_place) + 30)) conv=notrunc \
@@ -135,7 +135,7 @@ sketch_of_slots() {
     done
     uno slots.ino slots.c
     ${CC:-cc} -std=c99 -O2 -o simulator \
-        "$root/examples/boards/simulator.c" -lsimavr
+        "$root/examples/boards/avr/simulator.c" -lsimavr
     for part in 1 2 3 4; do
         play 60 killed$part
         tr -d '\r' <killed$part | sed '$d; /^Loaded /d' >part$part

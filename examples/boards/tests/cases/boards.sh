@@ -1,24 +1,25 @@
-# firmware.sh - the same numbers on every target there is an emulator for.
+# boards.sh - the same numbers on every target there is an emulator for.
 
 . examples/boards/boards.sh
 
 # Boards learn through power cuts, to the weights of this computer: `make
-# firmware` in short.
+# boards` in short.
 learn() { # BOARD...
-    CDPATH=.:.. firmware=x quietly sh examples/boards/run.sh "a b \$ü" 3 "$@"
+    CDPATH=.:.. quietly sh examples/boards/run.sh "a b \$ü" 3 "$@"
     for bytes in $(sed -n 's/ bytes of flash.*: the sampler$//p' said); do
         at_least 4000 $bytes 'bytes of the sampler'
     done
     [ "$(grep -c ': the sampler$' said)" = $# ]
-    grep '^ok ' said | sed 's/^ok  */&firmware learns: /'
+    grep '^ok ' said | sed 's/^ok  */&the boards learn: /'
 }
 
 # What a board prints, by its emulator.
 checksum_on() { # BOARD
-    link_for $1 checksum.elf tests/checksum.c $(echo $STRICT)
-    run_on $1 ./checksum.elf >printed || [ $? != 137 ] || return 137
+    load_board $1
+    link_program checksum.elf tests/checksum.c $(echo $STRICT)
+    run_program ./checksum.elf >printed || [ $? != 137 ] || return 137
     tr -d '\r' <printed | grep '^checksum' >here
-    same_checksum "$("$(prefix_of $1)size" checksum.elf | awk 'NR == 2 {
+    same_checksum "$(${board_prefix}size checksum.elf | awk 'NR == 2 {
         print $1 + $2 " bytes of flash, " $2 + $3 " of RAM" }')"
 }
 
@@ -64,10 +65,9 @@ int main()
              slots_number() == 1);
 }
 END
-    firmware=$root/examples/boards
     for standard in 98 17; do
-        $CC -std=c99 $STRICT -I$firmware -c -o slots.o $firmware/slots.c
-        $1 -std=c++$standard $STRICT -I$firmware -o program program.cpp slots.o
+        $CC -std=c99 $STRICT -I$boards_folder -c -o slots.o $boards_folder/slots.c
+        $1 -std=c++$standard $STRICT -I$boards_folder -o program program.cpp slots.o
         ./program
     done
 }
@@ -97,7 +97,7 @@ refuses() {
     refused . run.sh file/made 1 virt
 }
 
-# Who ends `make firmware` ends the emulator.
+# Who ends `make boards` ends the emulator.
 ends() {
     $CC -std=c99 $STRICT -o cut examples/boards/cut.c
     for signal in INT TERM HUP; do
@@ -130,54 +130,79 @@ checksum_wasm() { # FLAG...
     same_checksum "$(wc -c <checksum.wasm) bytes with its program"
 }
 
-# The README's tables have what prices.sh prints, with commas; and code and
-# flash are below the limits of tests/sizes.sh.
+# The README's tables have what prices.sh prints, in the row with its words and
+# the column of the board; and code and flash are below the board's limits.
 prices() { # BOARD
+    load_board $1
     quietly sh examples/boards/prices.sh $1
-    sed -n 's/^    .*: //p' said >numbers
-    at_least 9 "$(wc -l <numbers)" prices
+    sed -n 's/^    \(.*: [0-9]\)/\1/p' said >printed
+    at_least 9 "$(wc -l <printed)" prices
     wear=$(sed -n '/^200 saves erase/p' said)
     [ -n "$wear" ] && tr '\n' ' ' <examples/boards/README.md |
         grep -qF "$wear" || {
         echo "the README does not have: $wear"
         return 1
     }
-    tr -d , <examples/boards/README.md >readme
-    while read -r number; do
-        grep -q "| $number\( |\|$\)" readme || {
-            echo "the README does not have $number"
-            return 1
+    tr -d ',`' <examples/boards/README.md | awk -F '|' -v board=$board_short '
+        FNR == NR {
+            gsub(",", "")
+            split($0, row, ": ")
+            want[row[1]] = row[2]
+            next
         }
-    done <numbers
+        # The columns of a table, one of which is of this board.
+        /bytes of (RAM|flash)/ {
+            for (i = 3; i < NF; i++)
+                if ((" " $i " ") ~ (" " board " ")) column = i
+            next
+        }
+        {
+            name = $2
+            gsub(/^ *| *$/, "", name)
+            sub(/ one for each dataset.*/, "", name)
+            if (NF > 3 && name in want) {
+                if ($column + 0 == want[name]) found[name] = 1
+            }
+        }
+        END {
+            for (name in want)
+                if (!(name in found)) {
+                    print "the README does not have " name ": " want[name]
+                    bad = 1
+                }
+            exit bad
+        }' printed -
 }
 
 list_tests() {
-    add_test 'firmware: slots cut at every byte, worn out, of another' slots
+    add_test 'boards: slots cut at every byte, worn out, of another' slots
     for compiler in g++ clang++; do
-        ! tool $compiler "firmware: slots in C++, by $compiler" ||
-            add_test "firmware: slots in C++, by $compiler" slots_in_cxx $compiler
+        ! tool $compiler "boards: slots in C++, by $compiler" ||
+            add_test "boards: slots in C++, by $compiler" slots_in_cxx $compiler
     done
-    add_test 'firmware: what is no board or number is refused' refuses
-    add_test 'firmware: the emulator ends with what has started it' ends
+    add_test 'boards: what is no board or number is refused' refuses
+    add_test 'boards: the emulator ends with what has started it' ends
     # A board has no time for drawn cases.
-    [ -z "$drawn" ] || boards= others=
+    [ -z "$drawn" ] || boards= variants=
     here=
-    for board in $boards $others; do
-        missing=$(missing_for $board)
-        if [ -n "$missing" ]; then
-            skip "firmware and checksum: $(name_of $board)" $missing
+    for board in $boards $variants; do
+        load_board $board
+        needed=$(missing)
+        if [ -n "$needed" ]; then
+            skip "boards and checksum: $board_name" $needed
             continue
         fi
-        add_test "the checksum of every part: $(name_of $board)" checksum_on $board
+        add_test "the checksum of every part: $board_name" checksum_on $board
         case $board in
         *-*) ;;
         *) here="$here $board" ;;
         esac
     done
-    [ -z "$here" ] || add_test 'firmware learns through power cuts' learn $here
+    [ -z "$here" ] || add_test 'boards learn through power cuts' learn $here
     for board in $boards; do
-        what="sizes: code and flash, as the README says: $(name_of $board)"
-        ! tool $(prefix_of $board)gcc "$what" || add_test "$what" prices $board
+        load_board $board
+        what="sizes: code and flash, as the README says: $board_name"
+        ! tool ${board_prefix}gcc "$what" || add_test "$what" prices $board
     done
     what='the checksum of every part: wasm32'
     if tool clang "$what" && tool wasm-ld "$what" && tool node "$what"; then
