@@ -1,6 +1,32 @@
 # statesampler.h needs no build: copy it. This Makefile builds the demo, the
-# examples, the tests and the benchmarks, all under build/. Each product has its
-# own in its folder of examples, and tests/ has one: this hands down to them.
+# examples, the tests and the benchmarks, all under build/:
+#     make demo           train, kill, resume on another number of ranks, and
+#                         compare: C only, about a minute; FILES="a b" trains on
+#                         these files
+#     make examples       build the examples: build/quickstart and so on
+#     make check          the core tests, with a C compiler alone: a minute
+#     make deps           install what the tests need: packages of Debian, and of
+#                         npm in build/npm: 1.6 GB to download, 7.3 GB on disk
+#     make deps-npm       install those of npm alone
+#     make test           run every test, by CTest: about 10 minutes;
+#                         ONLY=pattern runs those that match, JOBS so many at a
+#                         time
+#     make bench          measure speed, memory and resumes: tables, plots
+#     make bench-figures  copy the last bench into bench/FIGURES.md, bench/plots
+#                         and the README
+#     make gpu            check and time the header on a GPU, with CUDA
+#     make clean          remove build/
+#     make help           print the heads of all Makefiles, such as this text
+# Times are for two cores. CC and CFLAGS work as usual; the examples also compile
+# as C++ (CC=g++). Each product has a Makefile of its own in its folder of
+# examples, and tests/ has one. Their targets can be made here too: those of tests
+# and packaging by their names, and
+#     make boards         train on emulated boards
+#     make web            build the JavaScript module and the page; web-test and
+#                         so on make the other targets of examples/js
+#     make torch          train with PyTorch; torch-test and so on make the other
+#                         targets of examples/python
+#     make trainer        build the trainer; trainer-test and so on
 
 CFLAGS ?= -O2
 FILES ?=
@@ -19,58 +45,11 @@ PYTHONDONTWRITEBYTECODE = 1
 export CC CFLAGS JOBS STB_FLAGS NVCC PYTHONDONTWRITEBYTECODE
 
 help:
-	@echo 'make demo        train, kill, resume on another number of ranks, and'
-	@echo '                 compare: C only, about a minute'
-	@echo 'make check       the core tests, with a C compiler alone: a minute'
-	@echo 'make deps        install what the tests need: packages of Debian, and'
-	@echo '                 of npm in build/npm: 1.6 GB to download, 7.3 GB on'
-	@echo '                 disk (deps-npm: those of npm alone)'
-	@echo 'make test        run every test, by CTest: about 10 minutes'
-	@echo 'make mutants     check that the tests notice 98 % of 470 faults put'
-	@echo '                 into the header: 5 minutes (mutants-all: all faults,'
-	@echo '                 an hour; torch-mutants: of faults in the Python'
-	@echo '                 package, print those that the tests do not notice)'
-	@echo 'make fuzz        fuzz the header and the trainer, SECONDS=60 per'
-	@echo '                 harness: 15 minutes (fuzz-agree: compare all'
-	@echo '                 compilers on random cases)'
-	@echo 'make examples    build the examples: build/quickstart, build/resume'
-	@echo '                 and so on'
-	@echo 'make prove       prove properties for all inputs: a few minutes (first'
-	@echo '                 make deps-prove: 219 MB to download, 922 MB on disk)'
-	@echo 'make complexity  complex and long functions, with their limits; calls,'
-	@echo '                 lines and names'
-	@echo 'make sizes       code and stack sizes, with their limits'
-	@echo 'make quality     the long statistical tests of the permutation'
-	@echo 'make quality-rounds  how many rounds each range of n needs'
-	@echo 'make vectors     regenerate tests/vectors.json with reference.py'
-	@echo 'make bench       measure speed, memory and resumes: tables, plots'
-	@echo 'make boards      train on an emulated Cortex-M0, AVR and RISC-V,'
-	@echo '                 through power cuts: three minutes'
-	@echo 'make web         build the JavaScript module and the page in build/web;'
-	@echo '                 RELEASE=https://... is the address that the page names'
-	@echo '                 (web-test, web-speed, web-shots: 2 minutes each)'
-	@echo 'make torch       PyTorch samplers: train, kill, resume'
-	@echo 'make gpu         check and time the header on a GPU, with CUDA'
-	@echo 'make trainer     build the data-parallel trainer, with MPI'
-	@echo 'make trainer-demo  run it on four processes, kill one, resume on'
-	@echo '                 three: a minute'
-	@echo 'make crash       fail, kill and cut the power at each system call of a'
-	@echo '                 save, and at COUNT (200) of those of a checkpoint'
-	@echo 'make storm       RUNS (1000) kills at random moments: the demo, the'
-	@echo '                 trainer, PyTorch, the page'
-	@echo 'make scale       a million ranks, 2^33 samples, 100,000 datasets'
-	@echo 'make sanitize    run the tests under more sanitizers and valgrind'
-	@echo 'make install     copy the header and statesampler.pc to PREFIX'
-	@echo '                 (/usr/local), INCLUDEDIR, PKGCONFIGDIR, DESTDIR;'
-	@echo '                 make uninstall removes them'
-	@echo 'make packages    all that people install, in build/packages'
-	@echo 'make release     check what is to be released, and say the next steps'
-	@echo 'make clean       remove build/'
-	@echo 'Times are for two cores. FILES="a b" make demo trains on these files.'
-	@echo 'ONLY=pattern make test runs the matching tests, JOBS at a time; make'
-	@echo 'fuzz, prove and storm take ONLY too. A folder of examples with a'
-	@echo 'Makefile is a product of its own: make -C examples/js test. CC and'
-	@echo 'CFLAGS work as usual; the examples also compile as C++ (CC=g++).'
+	@for file in Makefile tests/Makefile examples/*/Makefile; do \
+	    [ $$file = Makefile ] || \
+	        { echo; echo "--- make -C $${file%/Makefile} TARGET"; }; \
+	    sed -n '/^#/!q; s/^# //p' $$file; \
+	done
 
 demo: build/train_text
 	sh examples/demo.sh build/train_text $(FILES)
@@ -79,7 +58,6 @@ examples: $(patsubst examples/%.c,build/%,$(filter-out \
     $(if $(STB_FLAGS),,examples/grow.c),$(wildcard examples/*.c)))
 	@$(if $(STB_FLAGS),:,echo 'skip grow: stb_ds.h is not here')
 
-# What CC alone can test of the header.
 check:
 	@MAKEFLAGS= sh tests/check.sh
 
@@ -90,7 +68,6 @@ test: | $(filter deps,$(MAKECMDGOALS))
 bench:
 	@MAKEFLAGS= sh bench/run.sh
 
-# Copies the last make bench into bench/FIGURES.md, bench/plots and the README.
 bench-figures:
 	@sh bench/run.sh figures
 

@@ -97,7 +97,34 @@ END
     "$CC" -std=c99 $STRICT -I. -fsyntax-only readme.c
 }
 
+# The targets of a Makefile, the one that make alone makes first.
+targets_of() { # MAKEFILE
+    sed -n '/^[a-z][a-z-]*:/{ s/:.*//p; q; }' "$1"
+    sed -n '/^\.PHONY/,$p' "$1" | sed 's/.*://; s/\\$//' | tr -s ' ' '\n'
+}
+
+# `make help` prints the heads of all Makefiles. Each names its targets; that of
+# the root need not name those that tests/ and packaging have.
+help_names_targets() {
+    cd "$root"
+    "$MAKE" -s help >$folder/printed
+    count=0
+    for file in Makefile tests/Makefile examples/*/Makefile; do
+        sed -n '/^#/!q; s/^# //p' $file >$folder/head
+        grep -vxFf $folder/printed $folder/head | sed "s|^|$file, left out: |"
+        [ $file != Makefile ] || cp $folder/printed $folder/head
+        default=$(targets_of $file | head -n 1)
+        for target in $(targets_of $file | sort -u); do
+            grep -qE "make $target([ ,.;]|\$)" $folder/head ||
+                { [ $target = $default ] && grep -q 'make  ' $folder/head; } ||
+                [ $target = always ] || echo "$file: $target has no line there"
+        done
+    done >$folder/complaints
+    nothing <$folder/complaints
+}
+
 list_tests() {
+    add_test 'make help names every target' help_names_targets
     add_test 'every block of C in the manual is part of an example' \
         quotes statesampler.h
     add_test 'every block of C in the README is part of an example' \
