@@ -1,5 +1,5 @@
 # texts.sh - the programs that the manual and the READMEs show are those that
-# are compiled and run.
+# are compiled and run; what they link to is there, and `make help` is complete.
 
 # Prints every block of C of a text as a file of the folder `blocks`: in the
 # README what is fenced as c, in the manual what is moved in by 5 columns or
@@ -97,6 +97,81 @@ END
     "$CC" -std=c99 $STRICT -I. -fsyntax-only readme.c
 }
 
+# Prints every link of these documents to something that is not there: to a file
+# or folder, or to a heading, which has the name that GitHub gives it. What is in
+# a block of code is no link.
+dead_links() { # FILE.md...
+    awk '
+        # Without its ./ and its FOLDER/..
+        function normal(path,    parts, n, i, kept, depth) {
+            n = split(path, parts, "/")
+            for (i = 1; i <= n; i++) {
+                if (parts[i] == ".." && depth > 0) depth--
+                else if (parts[i] != "." && parts[i] != "")
+                    kept[++depth] = parts[i]
+            }
+            path = kept[1]
+            for (i = 2; i <= depth; i++) path = path "/" kept[i]
+            return path
+        }
+        function note_heading(text,    name) {
+            name = tolower(text)
+            gsub(/[^a-z0-9_ -]/, "", name)
+            gsub(/ /, "-", name)
+            if ((FILENAME, name) in headings)
+                name = name "-" headings[FILENAME, name]++
+            headings[FILENAME, name] = 1
+        }
+        function note_link(link,    file, anchor, folder) {
+            if (link ~ /^[a-z]+:/) return # on the web
+            folder = FILENAME
+            sub(/[^\/]*$/, "", folder)
+            file = anchor = link
+            sub(/#.*/, "", file)
+            if (!sub(/^[^#]*#/, "", anchor)) anchor = ""
+            file = file == "" ? FILENAME : normal(folder file)
+            links++
+            where[links] = FILENAME ":" FNR ": " link
+            to_file[links] = file
+            to_anchor[links] = anchor
+        }
+        FNR == 1 { code = 0 }
+        /^ *```/ { code = !code }
+        code { next }
+        /^#+ / {
+            text = $0
+            sub(/^#+ /, "", text)
+            note_heading(text)
+        }
+        {
+            rest = $0
+            gsub(/`[^`]*`/, "", rest)
+            if (match(rest, /^\[[^]]*\]: */))
+                rest = "](" substr(rest, RLENGTH + 1) ")"
+            while (match(rest, /\]\([^) ]+|(href|src)="[^"]+/)) {
+                link = substr(rest, RSTART, RLENGTH)
+                rest = substr(rest, RSTART + RLENGTH)
+                sub(/^\]\(|^[a-z]+="/, "", link)
+                note_link(link)
+            }
+        }
+        END {
+            for (i = 1; i <= links; i++) {
+                if (system("test -e \"" to_file[i] "\"") != 0 ||
+                    (to_anchor[i] != "" &&
+                        !((to_file[i], to_anchor[i]) in headings)))
+                    print where[i] ": there is nothing"
+            }
+            if (links == 0) print "no document has a link"
+        }' "$@"
+}
+
+links_lead_somewhere() {
+    cd "$root"
+    dead_links $(find . -name build -prune -o -name node_modules -prune -o \
+        -name '*.md' -print | sed 's|^\./||') | nothing
+}
+
 # The targets of a Makefile, the one that make alone makes first.
 targets_of() { # MAKEFILE
     sed -n '/^[a-z][a-z-]*:/{ s/:.*//p; q; }' "$1"
@@ -124,6 +199,8 @@ help_names_targets() {
 }
 
 list_tests() {
+    add_test 'every link between the documents leads somewhere' \
+        links_lead_somewhere
     add_test 'make help names every target' help_names_targets
     add_test 'every block of C in the manual is part of an example' \
         quotes statesampler.h
