@@ -1,4 +1,24 @@
 # common.sh - what the files of cases share; tests/sizes.sh reads it too.
+#
+# A file of cases is read twice. run.sh reads it to list its tests: it calls
+# `list_tests`, in the root. case.sh reads it to run one of them: it makes the
+# call that is the test, with `set -e`, in a folder with nothing but links to
+# statesampler.h, README.md, tests and examples.
+#
+# Both may rely on
+#     CC, MAKE, STB_FLAGS  as in the Makefile; in the environment, too
+#     STRICT, drawn        of ways.sh, with its functions
+#     machine, x86         of this computer, see below
+#     optional, only_look  for compilers, see below
+#     lists                a folder in which listing may keep what it finds out
+# and a test also on
+#     root                 the path of the tree
+#     folder               the path of its own folder, where it begins
+#     TMPDIR               a folder of its own whose path is short
+#     said                 the file with what the last `fails`, `quietly` or
+#                          `made` has heard from its command
+# All other variables that a function here sets are its own business; but sh has
+# no local ones, so they overwrite a test's variables of the same names.
 
 . tests/ways.sh
 

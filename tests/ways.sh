@@ -94,8 +94,10 @@ asked() { # TEST AMOUNT
     esac
 }
 
-# With CASES the checksum has so many cases more, drawn from SEED, and its
-# program another name: `make fuzz-agree`.
+# `make fuzz-agree` sets CASES and SEED: the checksum then has so many random
+# cases more. `drawn` is the end of its program's name, such as .1000000-1. In
+# all other runs it is empty, so that scripts tell by it which limit of time a
+# test has.
 drawn=${CASES:+.$CASES-${SEED:-1}}
 drawn_flags=${CASES:+-DCHECKSUM_CASES=$CASES -DCHECKSUM_SEED=${SEED:-1}}
 

@@ -1,7 +1,7 @@
 # companions.sh - the headers that people copy beside the library. Each header
 # NAME.h of examples/extras has a tests/NAME.c, which is compiled and run in some
-# ways of tests/ways.sh. It, and each header of examples/into, also compiles alone
-# in every language.
+# ways of tests/ways.sh. Each, as those of examples/into, also compiles alone in
+# every language.
 
 # --- Each header alone --------------------------------------------------------
 

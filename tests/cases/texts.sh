@@ -98,8 +98,8 @@ END
 }
 
 # Prints every link of these documents to something that is not there: to a file
-# or folder, or to a heading, which has the name that GitHub gives it. What is in
-# a block of code is no link.
+# or folder, or to a heading, which has the name that GitHub gives it. Code has
+# no links.
 dead_links() { # FILE.md...
     awk '
         # Without its ./ and its FOLDER/..
