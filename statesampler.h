@@ -1360,6 +1360,14 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 /* --- mixture -------------------------------------------------------------- */
 
+/* What mixture_load found out about a dataset. CHANGED: the state has the name,
+   but with another length, seed, stream, order, chunk_size, window, partition
+   or tail. */
+#define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
+#define STATESAMPLER_CHANGE_NEW 1     /* not in the state; begins its epoch */
+#define STATESAMPLER_CHANGE_REMOVED 2 /* only in the state, or not started */
+#define STATESAMPLER_CHANGE_CHANGED 3
+
 #ifdef STATESAMPLER_STB_DS
 #ifndef INCLUDE_STB_DS_H
 #error "include stb_ds.h before statesampler.h, as STATESAMPLER_STB_DS needs it"
@@ -1372,13 +1380,7 @@ typedef struct statesampler_dataset {
     uint64_t value;   /* the hash of its name */
 } statesampler_dataset;
 
-/* What mixture_load found out about a dataset. CHANGED: the state has the name,
-   but with another length, seed, stream, order, chunk_size, window, partition
-   or tail. */
-#define STATESAMPLER_CHANGE_MATCHED 0 /* it goes on where it was */
-#define STATESAMPLER_CHANGE_NEW 1     /* not in the state; begins its epoch */
-#define STATESAMPLER_CHANGE_REMOVED 2 /* only in the state, or not started */
-#define STATESAMPLER_CHANGE_CHANGED 3
+/* One of the above, of one dataset. */
 typedef struct statesampler_change {
     const char *name; /* NULL if REMOVED: the state knows only the hash */
     uint64_t hash;    /* hash(0, name, strlen(name) + 1) */
@@ -4869,6 +4871,152 @@ STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
     return bytes + SSMP_SOURCE_HEAD;
 }
 
+/* --- mix: the state of a mixture ---------------------------------------------
+   It has a first word, the number of datasets, the hashes of their names, the
+   state of the mix, and a check word. To find a dataset by its hash takes a
+   map, which a mixture has of stb_ds, and a binding has of its language; so
+   here a dataset is known by its number. */
+
+#define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES) /* hash and source */
+
+SSMP_FN size_t ssmp_mixture_bytes(uint32_t num_sources)
+{
+    return ssmp_mixture_head(num_sources) + ssmp_mix_bytes(num_sources) + 8;
+}
+
+/* Writes a mixture's state around the hashes, which its caller has written. */
+SSMP_FN void ssmp_mixture_write(unsigned char *bytes,
+                                const statesampler_mix *mix)
+{
+    const uint32_t count = mix->num_sources;
+    const size_t size = ssmp_mixture_bytes(count);
+
+    ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX);
+    ssmp_bytes_store(bytes + 8, 8, count);
+    (void)statesampler_mix_save(mix, bytes + ssmp_mixture_head(count),
+                                ssmp_mix_bytes(count));
+    ssmp_state_end(bytes, size);
+}
+
+/* A mixture's state. */
+typedef struct ssmp_mixture_state {
+    const unsigned char *hashes, *mix_state;
+    statesampler_mix head;
+} ssmp_mixture_state;
+
+SSMP_FN int ssmp_mixture_read(ssmp_mixture_state *state,
+                              const unsigned char *bytes, size_t size)
+{
+    const uint32_t count = (uint32_t)(size / SSMP_DATASET_BYTES);
+    size_t expected = 0;
+    int code;
+
+    if (size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count)
+        expected = ssmp_mixture_bytes(count);
+    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
+                            expected);
+    if (code != STATESAMPLER_OK)
+        return code;
+    state->hashes = bytes + ssmp_mixture_head(0);
+    state->mix_state = bytes + ssmp_mixture_head(count);
+    return ssmp_mix_read(&state->head, state->mix_state, ssmp_mix_bytes(count));
+}
+
+/* Sets statuses[k] to what has become of dataset k of a mix: it is MATCHED, NEW
+   or CHANGED. numbers[i] is the number in the mix of dataset i of the state, or
+   NOBODY if it is REMOVED. */
+SSMP_FN int ssmp_mixture_compare(uint32_t *statuses,
+                                 const statesampler_mix *mix,
+                                 const ssmp_mixture_state *state,
+                                 const uint32_t *numbers)
+{
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++)
+        statuses[i] = STATESAMPLER_CHANGE_NEW;
+    for (i = 0; i < state->head.num_sources; i++) {
+        const uint32_t number = numbers[i];
+        ssmp_source_state saved;
+        int code = ssmp_source_read(&saved, state->mix_state, i);
+
+        if (code != STATESAMPLER_OK)
+            return code;
+        if (number == SSMP_NOBODY)
+            continue;
+        if (statuses[number] != STATESAMPLER_CHANGE_NEW)
+            return STATESAMPLER_ECORRUPT_NAMES;
+        code = ssmp_run_match(&saved.run, &mix->sources[number].sampler.run);
+        statuses[number] = code == STATESAMPLER_OK
+                               ? STATESAMPLER_CHANGE_MATCHED
+                               : STATESAMPLER_CHANGE_CHANGED;
+    }
+    return STATESAMPLER_OK;
+}
+
+/* Whether a state is of these datasets, in this order. */
+SSMP_FN int ssmp_mixture_same(const statesampler_mix *mix,
+                              const ssmp_mixture_state *state,
+                              const uint32_t *numbers, const uint32_t *statuses)
+{
+    uint32_t i;
+
+    if (state->head.num_sources != mix->num_sources)
+        return 0;
+    for (i = 0; i < mix->num_sources; i++)
+        if (numbers[i] != i || statuses[i] != STATESAMPLER_CHANGE_MATCHED)
+            return 0;
+    return 1;
+}
+
+/* Begins an epoch of a source. */
+SSMP_FN void ssmp_source_begin(statesampler_source *source, uint64_t epoch)
+{
+    source->in_mix.first_epoch = epoch;
+    statesampler_begin(&source->sampler, epoch);
+}
+
+/* Goes on where a state was saved, if it may, by the numbers and statuses of
+   ssmp_mixture_compare. If datasets were added, removed or moved, turns go on
+   counting, and the sequence begins again. */
+SSMP_FN int ssmp_mixture_resume(statesampler_mix *mix,
+                                const ssmp_mixture_state *state,
+                                const uint32_t *numbers,
+                                const uint32_t *statuses, int restart)
+{
+    uint32_t i;
+
+    if (state->head.stop != mix->stop)
+        return STATESAMPLER_EMISMATCH_STOP;
+    for (i = 0; i < mix->num_sources; i++)
+        if (statuses[i] == STATESAMPLER_CHANGE_CHANGED && !restart)
+            return STATESAMPLER_EMISMATCH_DATASET;
+    if (ssmp_mixture_same(mix, state, numbers, statuses))
+        return statesampler_mix_load(mix, state->mix_state,
+                                     ssmp_mix_bytes(mix->num_sources));
+    /* Every dataset begins its epoch anew; those that are in the state then go
+       on where they were. */
+    for (i = 0; i < mix->num_sources; i++)
+        ssmp_source_begin(mix->sources + i,
+                          mix->sources[i].sampler.run.now.epoch);
+    for (i = 0; i < state->head.num_sources; i++) {
+        const uint32_t number = numbers[i];
+        ssmp_source_state saved;
+
+        if (number == SSMP_NOBODY)
+            continue;
+        (void)ssmp_source_read(&saved, state->mix_state, i);
+        if (statuses[number] == STATESAMPLER_CHANGE_MATCHED)
+            ssmp_source_resume(mix->sources + number, &saved);
+        else
+            ssmp_source_begin(mix->sources + number, saved.run.now.epoch);
+    }
+    mix->epoch = state->head.epoch;
+    mix->turn = state->head.turn;
+    mix->tick = 0;
+    ssmp_mix_rebase(mix);
+    return STATESAMPLER_OK;
+}
+
 /* --- audit --------------------------------------------------------------- */
 
 STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
@@ -5438,9 +5586,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
 
 #endif /* STATESAMPLER_HOSTED */
 
-/* --- mixture ---------------------------------------------------------------
-   The state is a first word, the number of datasets, the hashes of their
-   names, the state of the mix, and a check word. */
+/* --- mixture ------------------------------------------------------------- */
 
 #ifdef STATESAMPLER_STB_DS
 
@@ -5556,13 +5702,6 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     return STATESAMPLER_OK;
 }
 
-#define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES)
-
-static inline size_t ssmp_mixture_bytes(uint32_t count)
-{
-    return ssmp_mixture_head(count) + ssmp_mix_bytes(count) + 8;
-}
-
 STATESAMPLER_DEF_HOSTED size_t
 statesampler_mixture_state_bytes(const statesampler_mixture *mixture)
 {
@@ -5574,52 +5713,26 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     const statesampler_mixture *mixture, void *out, size_t size)
 {
     unsigned char *bytes = (unsigned char *)out;
-    size_t needed, head;
     uint32_t i, count;
 
     STATESAMPLER_ASSERT(mixture && (out || size == 0));
     if (!mixture->mix.sources)
         return STATESAMPLER_EINVAL_NOT_STARTED;
     count = mixture->mix.num_sources;
-    needed = ssmp_mixture_bytes(count);
-    if (size < needed)
+    if (size < ssmp_mixture_bytes(count))
         return STATESAMPLER_ECAPACITY;
-    ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX);
-    ssmp_bytes_store(bytes + 8, 8, count);
     for (i = 0; i < count; i++)
         ssmp_bytes_store(bytes + ssmp_mixture_head(i), 8,
                          mixture->datasets[i].value);
-    head = ssmp_mixture_head(count);
-    (void)statesampler_mix_save(&mixture->mix, bytes + head, needed - head - 8);
-    ssmp_state_end(bytes, needed);
+    ssmp_mixture_write(bytes, &mixture->mix);
     return STATESAMPLER_OK;
 }
 
-/* A mixture's state, and what has become of its datasets. */
-typedef struct ssmp_mixture_state {
-    const unsigned char *hashes, *mix_state;
-    statesampler_mix head;
-    int changed; /* 1: one is CHANGED */
-    int same;    /* 1: all are MATCHED, in the same order, and none is NEW */
-} ssmp_mixture_state;
-
-static inline int ssmp_mixture_read(ssmp_mixture_state *state,
-                                    const unsigned char *bytes, size_t size)
-{
-    const uint32_t count = (uint32_t)(size / SSMP_DATASET_BYTES);
-    size_t expected = 0;
-    int code;
-
-    if (size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count)
-        expected = ssmp_mixture_bytes(count);
-    code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
-                            expected);
-    if (code != STATESAMPLER_OK)
-        return code;
-    state->hashes = bytes + ssmp_mixture_head(0);
-    state->mix_state = bytes + ssmp_mixture_head(count);
-    return ssmp_mix_read(&state->head, state->mix_state, ssmp_mix_bytes(count));
-}
+/* What a state's datasets have become: the arrays of ssmp_mixture_compare. */
+typedef struct ssmp_mixture_fates {
+    uint32_t *numbers;  /* of the state's, in the mixture */
+    uint32_t *statuses; /* of the mixture's */
+} ssmp_mixture_fates;
 
 static inline uint64_t ssmp_mixture_saved_hash(const ssmp_mixture_state *state,
                                                uint32_t i)
@@ -5627,106 +5740,57 @@ static inline uint64_t ssmp_mixture_saved_hash(const ssmp_mixture_state *state,
     return ssmp_bytes_load(state->hashes + 8 * (size_t)i, 8);
 }
 
-/* Lists what has become of the datasets here, and which are no longer here. */
-static inline int ssmp_mixture_compare(statesampler_mixture *mixture,
-                                       ssmp_mixture_state *state)
+/* Finds the state's datasets in the mix. One that was added after the start is
+   not in it. */
+static inline void ssmp_mixture_find_all(ssmp_mixture_fates *fates,
+                                         statesampler_mixture *mixture,
+                                         const ssmp_mixture_state *state)
 {
-    const uint32_t count = mixture->mix.num_sources;
+    uint32_t i;
+
+    fates->numbers = NULL;
+    fates->statuses = NULL;
+    arrsetlen(fates->numbers, state->head.num_sources);
+    arrsetlen(fates->statuses, mixture->mix.num_sources);
+    for (i = 0; i < state->head.num_sources; i++) {
+        const uint32_t number =
+            ssmp_mixture_number(mixture, ssmp_mixture_saved_hash(state, i));
+
+        fates->numbers[i] =
+            number < mixture->mix.num_sources ? number : SSMP_NOBODY;
+    }
+}
+
+/* Lists what has become of the datasets here, and which are no longer here. */
+static inline void ssmp_mixture_list(statesampler_mixture *mixture,
+                                     const ssmp_mixture_state *state,
+                                     const ssmp_mixture_fates *fates)
+{
     statesampler_change change;
     uint32_t i;
 
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < mixture->mix.num_sources; i++) {
         change.name = mixture->datasets[i].key;
         change.hash = mixture->datasets[i].value;
         change.source = i;
-        change.status = STATESAMPLER_CHANGE_NEW;
+        change.status = fates->statuses[i];
         arrput(mixture->changes, change);
     }
-    state->same = count == state->head.num_sources;
-    state->changed = 0;
     change.name = NULL;
     change.status = STATESAMPLER_CHANGE_REMOVED;
-    for (i = 0; i < state->head.num_sources; i++) {
-        ssmp_source_state saved;
-        uint32_t number, *status;
-        int code = ssmp_source_read(&saved, state->mix_state, i);
-
-        if (code != STATESAMPLER_OK)
-            return code;
-        change.hash = ssmp_mixture_saved_hash(state, i);
-        change.source = i;
-        number = ssmp_mixture_number(mixture, change.hash);
-        state->same &= number == i;
-        if (number >= count) {
+    for (i = 0; i < state->head.num_sources; i++)
+        if (fates->numbers[i] == SSMP_NOBODY) {
+            change.hash = ssmp_mixture_saved_hash(state, i);
+            change.source = i;
             arrput(mixture->changes, change);
-            continue;
         }
-        status = &mixture->changes[number].status;
-        if (*status != STATESAMPLER_CHANGE_NEW)
-            return STATESAMPLER_ECORRUPT_NAMES;
-        *status = STATESAMPLER_CHANGE_MATCHED;
-        if (ssmp_run_match(&saved.run, &mixture->sources[number].sampler.run) !=
-            STATESAMPLER_OK) {
-            *status = STATESAMPLER_CHANGE_CHANGED;
-            state->changed = 1;
-            state->same = 0;
-        }
-    }
-    return STATESAMPLER_OK;
-}
-
-/* Goes on where a state was saved, if it may. If datasets were added, removed
-   or moved, turns go on counting, and the sequence begins again. */
-static inline int ssmp_mixture_resume(statesampler_mixture *mixture,
-                                      const ssmp_mixture_state *state,
-                                      int restart)
-{
-    statesampler_mix *mix = &mixture->mix;
-    uint32_t i;
-
-    if (state->head.stop != mix->stop)
-        return STATESAMPLER_EMISMATCH_STOP;
-    if (state->changed && !restart)
-        return STATESAMPLER_EMISMATCH_DATASET;
-    if (state->same)
-        return statesampler_mix_load(mix, state->mix_state,
-                                     ssmp_mix_bytes(mix->num_sources));
-    /* Every dataset begins its epoch anew; those that are in the state then go
-       on where they were. */
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler_source *source = mix->sources + i;
-
-        source->in_mix.first_epoch = source->sampler.run.now.epoch;
-        statesampler_begin(&source->sampler, source->sampler.run.now.epoch);
-    }
-    for (i = 0; i < state->head.num_sources; i++) {
-        uint32_t number =
-            ssmp_mixture_number(mixture, ssmp_mixture_saved_hash(state, i));
-        statesampler_source *source;
-        ssmp_source_state saved;
-
-        if (number >= mix->num_sources)
-            continue;
-        source = mix->sources + number;
-        (void)ssmp_source_read(&saved, state->mix_state, i);
-        if (mixture->changes[number].status == STATESAMPLER_CHANGE_MATCHED) {
-            ssmp_source_resume(source, &saved);
-        } else {
-            source->in_mix.first_epoch = saved.run.now.epoch;
-            statesampler_begin(&source->sampler, saved.run.now.epoch);
-        }
-    }
-    mix->epoch = state->head.epoch;
-    mix->turn = state->head.turn;
-    mix->tick = 0;
-    ssmp_mix_rebase(mix);
-    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size, int restart)
 {
     ssmp_mixture_state old;
+    ssmp_mixture_fates fates;
     int code;
 
     STATESAMPLER_ASSERT(mixture && (state || size == 0));
@@ -5734,14 +5798,20 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
         return STATESAMPLER_EINVAL_NOT_STARTED;
     arrfree(mixture->changes);
     code = ssmp_mixture_read(&old, (const unsigned char *)state, size);
+    if (code != STATESAMPLER_OK)
+        return code;
+    ssmp_mixture_find_all(&fates, mixture, &old);
+    code = ssmp_mixture_compare(fates.statuses, &mixture->mix, &old,
+                                fates.numbers);
     if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_compare(mixture, &old);
-    if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_resume(mixture, &old, restart);
+        code = ssmp_mixture_resume(&mixture->mix, &old, fates.numbers,
+                                   fates.statuses, restart);
     /* After a mismatch the changes say which dataset it was. */
-    if (code != STATESAMPLER_OK &&
-        STATESAMPLER_KIND(code) != STATESAMPLER_EMISMATCH)
-        arrfree(mixture->changes);
+    if (code == STATESAMPLER_OK ||
+        STATESAMPLER_KIND(code) == STATESAMPLER_EMISMATCH)
+        ssmp_mixture_list(mixture, &old, &fates);
+    arrfree(fates.numbers);
+    arrfree(fates.statuses);
     return code;
 }
 
