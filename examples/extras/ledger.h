@@ -9,8 +9,6 @@
 #ifndef LEDGER_H
 #define LEDGER_H
 
-#include <string.h>
-
 STATESAMPLER_WRAP_BEGIN
 
 /* A state is words, in the machine's byte order: "SSL1" and the window in one,
@@ -52,12 +50,16 @@ static inline uint64_t ledger_run(const uint64_t *done, uint64_t window,
 static inline int ledger_init(ledger *l, uint64_t *done, uint64_t window,
                               uint64_t end)
 {
+    uint64_t i;
+
     if (window == 0 || window % 64 > 0 || window >> 32 > 0)
         return STATESAMPLER_EINVAL;
     l->frontier = l->next = 0;
     l->window = window;
     l->end = end;
-    l->done = (uint64_t *)memset(done, 0, (size_t)(window / 8));
+    l->done = done;
+    for (i = 0; i < window / 64; i++)
+        done[i] = 0;
     return STATESAMPLER_OK;
 }
 
@@ -111,13 +113,28 @@ static inline uint64_t ledger_check(const uint64_t *state, size_t words)
 /* Writes the state. ECAPACITY: `words` is not LEDGER_WORDS(window). */
 static inline int ledger_save(const ledger *l, uint64_t *state, size_t words)
 {
+    size_t i;
+
     if (words != LEDGER_WORDS(l->window))
         return STATESAMPLER_ECAPACITY;
     state[0] = LEDGER_HEAD(l->window);
     state[1] = l->frontier;
-    memcpy(state + 2, l->done, (size_t)(l->window / 8));
+    for (i = 2; i < words - 1; i++)
+        state[i] = l->done[i - 2];
     state[words - 1] = ledger_check(state, words - 1);
     return STATESAMPLER_OK;
+}
+
+/* How many tickets a state of so many words has from its frontier to the last
+   one that is done. */
+static inline uint64_t ledger_ahead(const uint64_t *state, size_t words)
+{
+    uint64_t window = 64 * ((uint64_t)words - 3), ahead = window;
+
+    while (ahead > 0 &&
+           ledger_run(state + 2, window, state[1] + ahead - 1) == 0)
+        ahead--;
+    return ahead;
 }
 
 /* Goes on where a state was saved, in this ledger's window and to its end.
@@ -125,16 +142,14 @@ static inline int ledger_save(const ledger *l, uint64_t *state, size_t words)
    past the window. Nothing has then changed. */
 static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
 {
-    uint64_t window = 64 * ((uint64_t)words - 3), ahead = window, i;
+    uint64_t window = 64 * ((uint64_t)words - 3), ahead, i;
 
     if (words < 4 || state[0] != LEDGER_HEAD(window))
         return STATESAMPLER_ECORRUPT_MAGIC;
     if ((ledger_check(state, words) |
          ledger_run(state + 2, window, state[1])) != 0)
         return STATESAMPLER_ECORRUPT_CHECK;
-    while (ahead > 0 &&
-           ledger_run(state + 2, window, state[1] + ahead - 1) == 0)
-        ahead--;
+    ahead = ledger_ahead(state, words);
     if (state[1] > l->end || ahead > l->end - state[1])
         return STATESAMPLER_EMISMATCH;
     if (ahead > l->window)
