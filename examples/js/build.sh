@@ -24,13 +24,15 @@ for tool in clang wasm-ld; do
 done
 
 # Optimized for size, as pages download these. Without SIMD, -U__OPTIMIZE__
-# drops the header's bulk loops.
+# drops the header's bulk loops. Strength reduction and the elimination of partly
+# redundant expressions make code larger, and here hardly faster.
 wasm() { # FILE FLAG...
     file=$1
     shift
     # There is no libc: -fno-builtin keeps loops from becoming calls of memset.
     clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
-        -fno-builtin -I. -c -o $file.o examples/js/module.c
+        -mllvm -disable-lsr -mllvm -enable-pre=0 -fno-builtin -I. -c \
+        -o $file.o examples/js/module.c
     # A stack of 16 KiB before the data, so that an overflow traps. It grows
     # downwards, so the first KiB is unused (--low-memory-unused).
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
@@ -61,11 +63,40 @@ plain() { # FILE
         !comment && NF { sub(/^ +/, ""); sub(/ +\/\* .* \*\/$/, ""); print }
         /\*\/$/ { comment = 0 }'
 }
+# Breaks the lines of a program after so many characters, and around strings as
+# long as that. Outside of strings a break after ; { or } changes nothing. (A
+# template within a template would be taken for the end of both: we have none.)
+break_lines() {
+    awk -v most=150 '{
+        width = 0
+        quote = ""
+        for (i = 1; i <= length($0); i++) {
+            one = substr($0, i, 1)
+            if (quote == "" && index("\"'\''`", one) > 0) {
+                quote = one
+                if (index(substr($0, i + 1, most), quote) == 0) {
+                    print ""
+                    width = most
+                }
+            } else if (one == quote) {
+                quote = ""
+            }
+            printf "%s", one
+            width++
+            if (one == "\\")
+                printf "%s", substr($0, ++i, 1)
+            else if (quote == "" && width > most && index(";{}", one) > 0) {
+                print ""
+                width = 0
+            }
+        }
+        print ""
+    }'
+}
 minify() { # FILE
     if command -v esbuild >/dev/null; then
         head -n 1 "$1"
-        esbuild --minify-identifiers --minify-syntax --target=es2022 \
-            --log-level=error <"$1" | sed 's/^ *//'
+        esbuild --minify --target=es2022 --log-level=error <"$1" | break_lines
     else
         cat "$1"
     fi

@@ -1,19 +1,24 @@
-/* module.c - statesampler.h as WebAssembly, called by statesampler.mjs.
+/* module.c - statesampler.h as WebAssembly, called by statesampler.mjs and
+   mixture.mjs.
 
-   JavaScript keeps the bytes of each sampler, permutation, mix and audit, so
-   that its garbage collector frees them. To call a function it copies the bytes
-   to the one place for an object, at the end of the module's data. (A mix
-   points to its sources behind it, which always have the same address in this
-   place.) Behind the object are the indices of a batch; other results go to
-   `words`. Functions are named as the header's that they call. */
+   JavaScript keeps the bytes of each sampler, permutation, mix, ledger and
+   audit, so that its garbage collector frees them. To call a function it copies
+   the bytes to the one place for an object, at the end of the module's data. (A
+   mix points to its sources behind it, and a ledger to its bits, which always
+   have the same address in this place.) Behind the object are the indices of a
+   batch, or a state; other results go to `words`. Functions are named as the
+   header's that they call. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 
-/* Declares and exports a function. */
-#define WEB(type, name, parameters)                          \
-    __attribute__((export_name(#name))) type name parameters; \
-    type name parameters
+#include "examples/extras/ledger.h"
+
+/* Declares and exports a function. In C it has another name, as it may be named
+   as one that it calls. */
+#define WEB(type, name, parameters)                                 \
+    __attribute__((export_name(#name))) type web_##name parameters; \
+    type web_##name parameters
 
 #define PAGE 65536u /* a page of WebAssembly's memory, in bytes */
 
@@ -41,6 +46,11 @@ static statesampler_audit *audit(void)
 static statesampler_mix *mix(void)
 {
     return (statesampler_mix *)(void *)__heap_base;
+}
+
+static ledger *the_ledger(void)
+{
+    return (ledger *)(void *)__heap_base;
 }
 
 static statesampler_source *sources(void)
@@ -189,11 +199,14 @@ WEB(void, perm_fill, (uint64_t first, uint64_t stride, size_t count))
         .window = window                                            \
     }
 
-WEB(int, init, (FIELDS))
+/* Sets up a source for mix_init; or a sampler, which has no weight. */
+WEB(int, init, (uint32_t source, uint32_t weight, FIELDS))
 {
     const statesampler_desc wanted = DESC;
 
-    return statesampler_init(sampler(), &wanted);
+    if (source != UINT32_MAX)
+        sources()[source].weight = weight;
+    return statesampler_init(sampler_of(source), &wanted);
 }
 
 /* Computes the indices only if `fills`; words: count */
@@ -346,15 +359,6 @@ WEB(int, describe, (size_t size))
 
 /* --- mix ------------------------------------------------------------------ */
 
-/* Sets up a source for mix_init. */
-WEB(int, mix_source, (uint32_t source, uint32_t weight, FIELDS))
-{
-    const statesampler_desc wanted = DESC;
-
-    sources()[source].weight = weight;
-    return statesampler_init(&sources()[source].sampler, &wanted);
-}
-
 WEB(int, mix_init, (uint32_t num_sources, uint32_t stop))
 {
     return statesampler_mix_init(mix(), sources(), num_sources, stop);
@@ -476,6 +480,118 @@ WEB(int, mix_describe, (size_t size, uint32_t source))
     return code;
 }
 
+/* --- mixture --------------------------------------------------------------
+   A mix of datasets with names. JavaScript has the names, and a map from their
+   hashes to the numbers of the datasets. */
+
+/* The hash of the bytes in the place of the indices. */
+WEB(uint64_t, hash, (size_t size))
+{
+    return statesampler_hash(0, out, size);
+}
+
+WEB(size_t, mixture_bytes, (void))
+{
+    return ssmp_mixture_bytes(mix()->num_sources);
+}
+
+/* Where a state has the names' hashes. */
+WEB(uint64_t *, mixture_hashes, (void))
+{
+    return out + ssmp_mixture_head(0) / 8;
+}
+
+/* Writes the state around the hashes. */
+WEB(void, mixture_save, (void))
+{
+    ssmp_mixture_write((unsigned char *)out, mix());
+}
+
+static ssmp_mixture_state mixture_state;
+
+/* Returns how many datasets a state has, or an error. */
+WEB(int, mixture_read, (size_t size))
+{
+    const int code = ssmp_mixture_read(&mixture_state,
+                                       (const unsigned char *)out, size);
+
+    return code < 0 ? code : (int)mixture_state.head.num_sources;
+}
+
+/* The place behind a state of this size. */
+WEB(uint64_t *, mixture_numbers, (size_t size))
+{
+    return out + size / 8;
+}
+
+/* Goes on from the state that was read. Behind it are the numbers of its
+   datasets in the mix, and room for the statuses of the mix's. */
+WEB(int, mixture_load, (uint32_t *numbers, int restart))
+{
+    uint32_t *statuses = numbers + mixture_state.head.num_sources;
+    int code = ssmp_mixture_compare(statuses, mix(), &mixture_state, numbers);
+
+    if (code == STATESAMPLER_OK)
+        code = ssmp_mixture_resume(mix(), &mixture_state, numbers, statuses,
+                                   restart);
+    return code;
+}
+
+/* --- ledger ---------------------------------------------------------------
+   Tickets are doubles, which hold every number below 2^53. */
+
+/* Its size, with the bits. */
+WEB(uint32_t, ledger_bytes, (uint32_t window))
+{
+    return (uint32_t)sizeof(ledger) + window / 8;
+}
+
+WEB(int, ledger_init, (uint32_t window, double end))
+{
+    return ledger_init(the_ledger(), (uint64_t *)(void *)(the_ledger() + 1),
+                       window, (uint64_t)end);
+}
+
+WEB(double, ledger_frontier, (void))
+{
+    return (double)the_ledger()->frontier;
+}
+
+/* The next ticket; -1 if there is none now. */
+WEB(double, ledger_issue, (void))
+{
+    uint64_t ticket;
+
+    return ledger_issue(the_ledger(), &ticket) ? (double)ticket : -1;
+}
+
+WEB(int, ledger_done, (double ticket))
+{
+    return ledger_done(the_ledger(), (uint64_t)ticket);
+}
+
+/* Returns the state's size. */
+WEB(size_t, ledger_save, (void))
+{
+    const size_t count = (size_t)LEDGER_WORDS(the_ledger()->window);
+
+    (void)ledger_save(the_ledger(), out, count);
+    return 8 * count;
+}
+
+/* words: after EMISMATCH the state's last ticket */
+WEB(int, ledger_load, (size_t size))
+{
+    const size_t count = size / 8;
+    int code = STATESAMPLER_ECORRUPT_SIZE;
+
+    if (size % 8 == 0)
+        code = ledger_load(the_ledger(), out, count);
+    if (code == STATESAMPLER_EMISMATCH)
+        words[0] = out[1] + ledger_ahead(out, count) - 1;
+    return code;
+}
+
 /* --- audit, errors -------------------------------------------------------- */
 
 WEB(void, audit_add, (size_t count))
@@ -503,5 +619,5 @@ WEB(uint64_t, audit_count, (void))
 /* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
-    return statesampler_error(code);
+    return ledger_error(code);
 }

@@ -320,6 +320,9 @@ export function describeMix(state: Uint8Array, source: Whole): {
     worldSize: number; source: Described & { weight: number | "off" };
 };
 
+/** For mixture.mjs alone: no part of the interface. */
+export const internals: unknown;
+
 /** Checks in 32 bytes that each sample was served exactly once. Padding counts
     as repeats: use the tail "uneven", or leave out the last `padding(step)`
     samples of a batch. */

@@ -175,7 +175,7 @@ function viewOf(what, array, kinds) {
 
 const stateIn = (array) => viewOf("a state", array, [Uint8Array]);
 
-/* Copies bytes to the place of the indices. */
+/* Copies bytes to the place of the indices, and returns how many. */
 function bring(thing, from) {
     const view = stateIn(from);
     enter(thing, Math.ceil(view.length / 8));
@@ -389,6 +389,9 @@ class Tagged {
         return "statesampler";
     }
 }
+
+/* What mixture.mjs calls C with; no part of the interface. */
+export const internals = { c, enter, bring, fetched, check };
 
 /* --- perm ----------------------------------------------------------------- */
 
@@ -696,39 +699,19 @@ export class LedgerError extends Error {
     }
 }
 
-/* "SSL1" and the window: the first word of a state. */
-const ledgerHead = (window) => BigInt(window) << 32n | 0x314c5353n;
+/* LEDGER_EDONE and so on; a load also has the header's errors. */
+const LEDGER_KINDS = { [-1001]: "EDONE", [-1002]: "EISSUED",
+                       [-1003]: "EAHEAD" };
 
-/* The check word of these words; 0 if the last of them is the check word. */
-const ledgerCheck = (all) => all.reduce((sum, one) => {
-    const h = unsigned((sum ^ one) * 0x9e3779b97f4a7c15n);
-    return h ^ h >> 32n;
-}, 0n);
-
-/* The frontier of a state, and the tickets done after it, in order. */
-function ledgerState(state) {
-    const view = stateIn(state), window = view.length * 8 - 192;
-    const all = new BigUint64Array(Math.ceil(view.length / 8));
-    new Uint8Array(all.buffer).set(view);
-    if (window < 64 || window % 64 || all[0] !== ledgerHead(window))
-        throw new LedgerError("ECORRUPT", "this is not a ledger's state");
-    const frontier = Number(all[1]), done = [];
-    const bit = (ticket) =>
-        all[2 + Math.floor(ticket % window / 64)] >> BigInt(ticket % 64) & 1n;
-    if (ledgerCheck(all) || bit(frontier))
-        throw new LedgerError("ECORRUPT", "the state's bytes have changed");
-    for (let i = 0; i < window; i++)
-        if (bit(frontier + i))
-            done.push(frontier + i);
-    return { frontier, done, last: done.at(-1) ?? frontier - 1 };
+/* The error of a code, with what is made of its message in C. */
+function ledgerError(code, sentenceOf) {
+    const { kind = LEDGER_KINDS[code], message } = new StatesamplerError(code);
+    return new LedgerError(kind, sentenceOf(message, kind));
 }
 
 /* Tickets that are issued in order and taken back in any order, each done
    exactly once through kills: examples/extras/ledger.h, with the same states. */
 export class Ledger extends Tagged {
-    #frontier = 0;
-    #next = 0;         /* tickets before it are issued or done */
-    #done = new Set(); /* those after the frontier */
     #window;
     #end;
 
@@ -737,10 +720,18 @@ export class Ledger extends Tagged {
         const { window, end } = known(options, { window: undefined,
                                                  end: Infinity });
         this.#window = half("window", window);
-        if (this.#window < 64 || this.#window % 64)
-            throw new RangeError("window must be 64, 128, ..., not " +
-                                 this.#window);
         this.#end = end === Infinity ? end : half("end", end, 53n);
+        const last = Math.min(this.#end, Number.MAX_SAFE_INTEGER);
+        make(this, c.ledger_bytes(this.#window), () => {
+            if (c.ledger_init(this.#window, last) < 0)
+                throw new RangeError("window must be 64, 128, ..., not " +
+                                     this.#window);
+        });
+    }
+
+    #enter() {
+        enter(this);
+        return c;
     }
 
     get window() {
@@ -753,54 +744,36 @@ export class Ledger extends Tagged {
 
     /* All tickets before it are done. */
     get frontier() {
-        return this.#frontier;
+        return this.#enter().ledger_frontier();
     }
 
     /* The next ticket; after a load the holes come first. null if there is none
        now: wait for one to be done. */
     issue() {
-        while (this.#done.has(this.#next))
-            this.#next++;
-        if (this.#next >= Math.min(this.#end, this.#frontier + this.#window))
-            return null;
-        return this.#next++;
+        const ticket = this.#enter().ledger_issue();
+        return ticket < 0 ? null : ticket;
     }
 
     /* Takes a ticket back, in any order. */
     done(ticket) {
         const number = half("ticket", ticket, 53n);
-        if (number < this.#frontier || this.#done.has(number))
-            throw new LedgerError("EDONE", `ticket ${number} is done already`);
-        if (number >= this.#next)
-            throw new LedgerError("EISSUED", `ticket ${number} was not issued`);
-        this.#done.add(number);
-        while (this.#done.delete(this.#frontier))
-            this.#frontier++;
-        this.#next = Math.max(this.#next, this.#frontier);
+        const code = this.#enter().ledger_done(number);
+        if (code < 0)
+            throw ledgerError(code, (message) =>
+                message.replace("this ticket", `ticket ${number}`));
     }
 
     save() {
-        const all = new BigUint64Array(3 + this.#window / 64);
-        all[0] = ledgerHead(this.#window);
-        all[1] = BigInt(this.#frontier);
-        for (const ticket of this.#done)
-            all[2 + Math.floor(ticket % this.#window / 64)] |=
-                1n << BigInt(ticket % 64);
-        all[all.length - 1] = ledgerCheck(all.subarray(0, -1));
-        return new Uint8Array(all.buffer);
+        enter(this, 3 + this.#window / 64);
+        return fetched(c.ledger_save());
     }
 
     load(state) {
-        const { frontier, done, last } = ledgerState(state);
-        if (last >= Math.min(this.#end, Number.MAX_SAFE_INTEGER))
-            throw new LedgerError("EMISMATCH", "the state has ticket " +
-                                  `${last}, but end is ${this.#end}`);
-        if (last >= frontier + this.#window)
-            throw new LedgerError("EAHEAD", "tickets are done beyond the " +
-                                  `window, up to ${last - frontier} after ` +
-                                  "the frontier");
-        this.#frontier = this.#next = frontier;
-        this.#done = new Set(done);
+        const code = this.#enter().ledger_load(bring(this, state));
+        if (code < 0)
+            throw ledgerError(code, (message, kind) =>
+                kind !== "EMISMATCH" ? message : "the state has ticket " +
+                    `${unsigned(words[0])}, but end is ${this.#end}`);
     }
 }
 
@@ -815,7 +788,7 @@ export class Sampler extends Tagged {
         super();
         const fields = known(desc, { ...FIELDS, ...SHAPE, bigint: false });
         const numbers = describe(fields, fields);
-        make(this, SAMPLER, () => c.init(...numbers));
+        make(this, SAMPLER, () => c.init(ALONE, 0, ...numbers));
         this.#bigint = fields.bigint;
         this.#n = numbers[0];
         this.#batchSize = numbers[8] || 1;
@@ -976,7 +949,7 @@ export class Mix extends Tagged {
         if (size === 0)
             throw new RangeError("a mix can have at most 2^20 sources");
         make(this, size, () => {
-            list.forEach((numbers, i) => check(c.mix_source(i, ...numbers)));
+            list.forEach((numbers, i) => check(c.init(i, ...numbers)));
             return c.mix_init(list.length, rule);
         });
         this.#bigint = shape.bigint;

@@ -99,8 +99,9 @@ page_size() {
 
 # The page names the address that it is built with now; it must be one.
 page_address() {
-    mkdir -p own/examples own/tests
+    mkdir -p own/examples/extras own/tests
     cp -r "$root/examples/js" own/examples
+    cp "$root/examples/extras/ledger.h" own/examples/extras
     cp "$root/statesampler.h" "$root/LICENSE" "$root/Makefile" own
     cp "$root/tests/vectors.json" own/tests
     cd own
