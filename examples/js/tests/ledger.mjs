@@ -1,11 +1,13 @@
-/* ledger.mjs - does a ledger in JavaScript do what examples/extras/ledger.h does?
+/* ledger.mjs - does a ledger in JavaScript do what ledger.h of examples/extras
+   does?
 
-       node ledger.mjs MODULE PROGRAM
+       node examples/js/tests/ledger.mjs MODULE PROGRAM
 
    PROGRAM is tests/ledger_text.c, which is given the same random commands. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
+import test, { after } from "node:test";
 
 const [file, program] = process.argv.slice(2);
 const { Ledger, LedgerError } = await import(path.resolve(file));
@@ -103,6 +105,14 @@ function against_c() {
     answers.forEach((one) => kinds.add(one));
 }
 
+test("random commands, as in C", () => {
+    for (let run = 0; run < 8; run++)
+        against_c();
+    for (const kind of ["OK", "none", "EDONE", "EISSUED", "EAHEAD", "EINVAL",
+                        "EMISMATCH", "ECORRUPT"])
+        assert.ok(kinds.has(kind), kind);
+});
+
 /* --- Arguments ------------------------------------------------------------ */
 
 function refuses(call, what) {
@@ -111,7 +121,7 @@ function refuses(call, what) {
     same([hex(ledger.save()), ledger.frontier], [before, frontier]);
 }
 
-function arguments_() {
+test("arguments", () => {
     ledger = new Ledger({ window: 128n, end: 10n });
     same([ledger.window, ledger.end, ledger.frontier], [128, 10, 0]);
     same([ledger.issue(), ledger.issue(), ledger.issue()], [0, 1, 2]);
@@ -149,7 +159,7 @@ function arguments_() {
     const small = new Ledger({ window: 64, end: 1 });
     assert.throws(() => small.load(state),
                   /the state has ticket 1, but end is 1$/);
-}
+});
 
 /* A state that no ledger saves, with the check word that it must have. */
 function forged(window, frontier, bits, bytes = 32) {
@@ -165,7 +175,7 @@ function forged(window, frontier, bits, bytes = 32) {
 
 /* Beyond 2^53 numbers are not exact: no run gets there, and a state that says
    so is refused. */
-function states() {
+test("states that no ledger saves", () => {
     ledger = new Ledger({ window: 64 });
     const kind = (...state) => answer(() => ledger.load(forged(...state)));
     same(kind(64, 2n ** 53n - 65n, 0n), "OK");
@@ -185,13 +195,6 @@ function states() {
         wide.done(last);
         same(answer(() => ledger.load(wide.save())), want);
     }
-}
+});
 
-for (let run = 0; run < 8; run++)
-    against_c();
-for (const kind of ["OK", "none", "EDONE", "EISSUED", "EAHEAD", "EINVAL",
-                    "EMISMATCH", "ECORRUPT"])
-    assert.ok(kinds.has(kind), kind);
-arguments_();
-states();
-console.log(`note: ${checks} checks`);
+after(() => console.log(`note: ${checks} checks`));

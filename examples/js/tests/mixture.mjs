@@ -1,12 +1,13 @@
 /* mixture.mjs - do named datasets in JavaScript do what they do in C?
 
-       node mixture.mjs FOLDER PROGRAM
+       node examples/js/tests/mixture.mjs FOLDER PROGRAM
 
-   FOLDER has statesampler.mjs and mixture.mjs; PROGRAM is examples/js/tests/mixture.c,
-   which is given the same random commands. */
+   FOLDER has statesampler.mjs and mixture.mjs; PROGRAM is mixture.c, which is
+   given the same random commands. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
+import test from "node:test";
 
 const [folder, program] = process.argv.slice(2);
 const load = (name) => import(path.resolve(folder, name));
@@ -97,77 +98,88 @@ function forged(state) {
     return bytes;
 }
 
-let saved = new Uint8Array(8);
-const seen = new Set();
-for (let round = 0; round < 3000; round++) {
-    const mixture = begin(random(4) ? "never" : pick(STOPS));
-    if (!mixture)
-        continue;
-    const turns = (count) => {
-        for (; count > 0; count--)
-            ask("next", () => {
-                const turn = mixture.next();
-                return turn ? `${turn.source} ${turn.indices[0] ?? 0}` : "none";
-            });
-    };
-    turns(random(3) ? 0 : random(40));
-    const before = hex(mixture.save()), state = forged(saved);
-    const restart = random(2);
-    ask(`load ${restart} ${hex(state)}`, () => {
-        let code = 0;
-        try {
-            mixture.load(state, { restart: restart === 1 });
-        } catch (error) {
-            ({ code } = error);
-            assert.equal(hex(mixture.save()), before);
-        }
-        mixture.changes.forEach(({ status }) => seen.add(status));
-        seen.add(code);
-        return code + changes(mixture);
-    });
-    turns(random(40));
-    ask("save", () => hex(saved = mixture.save()));
-}
-for (const one of [...STATUS, 0, -301, -302, -303, -314, -401, -510, -511])
-    assert.ok(seen.has(one), `never ${one}`);
+test("random commands, as in C", () => {
+    let saved = new Uint8Array(8);
+    const seen = new Set();
+    for (let round = 0; round < 3000; round++) {
+        const mixture = begin(random(4) ? "never" : pick(STOPS));
+        if (!mixture)
+            continue;
+        const turns = (count) => {
+            for (; count > 0; count--)
+                ask("next", () => {
+                    const turn = mixture.next();
+                    return turn === null ? "none"
+                        : `${turn.source} ${turn.indices[0] ?? 0}`;
+                });
+        };
+        turns(random(3) ? 0 : random(40));
+        const before = hex(mixture.save()), state = forged(saved);
+        const restart = random(2);
+        ask(`load ${restart} ${hex(state)}`, () => {
+            let code = 0;
+            try {
+                mixture.load(state, { restart: restart === 1 });
+            } catch (error) {
+                ({ code } = error);
+                assert.equal(hex(mixture.save()), before);
+            }
+            mixture.changes.forEach(({ status }) => seen.add(status));
+            seen.add(code);
+            return code + changes(mixture);
+        });
+        turns(random(40));
+        ask("save", () => hex(saved = mixture.save()));
+    }
+    for (const one of [...STATUS, 0, -301, -302, -303, -314, -401, -510, -511])
+        assert.ok(seen.has(one), `never ${one}`);
 
-const { stdout, status } = spawnSync(program, {
-    input: lines.join("\n") + "\n", encoding: "utf8", maxBuffer: 1 << 28 });
-assert.equal(status, 0);
-stdout.trim().split("\n").forEach((answer, i) =>
-    assert.equal(String(answers[i]), answer, `line ${i}: ${lines[i]}`));
+    const { stdout, status } = spawnSync(program, {
+        input: lines.join("\n") + "\n", encoding: "utf8", maxBuffer: 1 << 28 });
+    assert.equal(status, 0);
+    const want = stdout.trim().split("\n");
+    assert.equal(want.length, lines.length);
+    want.forEach((answer, i) =>
+        assert.equal(String(answers[i]), answer, `line ${i}: ${lines[i]}`));
+    console.log(`note: ${lines.length} commands`);
+});
 
-/* What a mix's state says makes a mix that can load it. */
-const mixed = new Mix(Array.from({ length: 5 }, (_, i) => (
-    { numSamples: 30 + i, stream: i, batchSize: 2, weight: i || "off" })),
-                      { stop: "all", worldSize: 2 });
-mixed.seek(9);
-const all = Array.from({ length: 5 }, (_, i) => describeMix(mixed.save(), i));
-assert.deepEqual(
-    all.map(({ source, ...rest }) => ({ ...rest, weight: source.weight })),
-    ["off", 1, 2, 3, 4].map((weight) => (
-        { epoch: 0n, turn: 9n, numSources: 5, stop: "all", worldSize: 2,
-          weight })));
-const again = new Mix(all.map(({ source }) => source),
-                      { stop: all[0].stop, worldSize: 2, bigint: true });
-again.load(mixed.save());
-assert.equal(again.turn, 9n);
-assert.throws(() => describeMix(mixed.save(), 5), { kind: "ERANGE" });
-assert.throws(() => describeMix(mixed.save()), /source must be a whole number/);
-assert.throws(() => describeMix(saved, 0), { code: -302 });
+test("a mix's state makes a mix that can load it", () => {
+    const mixed = new Mix(Array.from({ length: 5 }, (_, i) => (
+        { numSamples: 30 + i, stream: i, batchSize: 2, weight: i || "off" })),
+                          { stop: "all", worldSize: 2 });
+    mixed.seek(9);
+    const all = Array.from({ length: 5 },
+                           (_, i) => describeMix(mixed.save(), i));
+    assert.deepEqual(
+        all.map(({ source, ...rest }) => ({ ...rest, weight: source.weight })),
+        ["off", 1, 2, 3, 4].map((weight) => (
+            { epoch: 0n, turn: 9n, numSources: 5, stop: "all", worldSize: 2,
+              weight })));
+    const again = new Mix(all.map(({ source }) => source),
+                          { stop: all[0].stop, worldSize: 2, bigint: true });
+    again.load(mixed.save());
+    assert.equal(again.turn, 9n);
+    assert.throws(() => describeMix(mixed.save(), 5), { kind: "ERANGE" });
+    assert.throws(() => describeMix(mixed.save()),
+                  /source must be a whole number/);
+    const named = new Mixture([["a", { numSamples: 5 }]]).save();
+    assert.throws(() => describeMix(named, 0), { code: -302 });
+});
 
-/* What is no name, no state, no option. */
-const one = { numSamples: 5 };
-for (const [list, error] of [
-    [[["", one]], { code: -130 }], [[["a", one], ["a", one]], { code: -131 }],
-    [[[7, one]], TypeError], [[["a", { numSample: 5 }]], /a field must be/],
-    [[], { code: -120 }], [{ a: one }, TypeError]])
-    assert.throws(() => new Mixture(list), error);
-const small = new Mixture(new Map([["a", one]]));
-for (const state of [undefined, "state", [1], new Uint16Array(4)])
-    assert.throws(() => small.load(state), TypeError);
-assert.throws(() => small.load(new Uint8Array(0)), { code: -301 });
-for (const options of [null, 7, { restrat: true }, { restart: 1 }])
-    assert.throws(() => small.load(small.save(), options), TypeError);
-assert.deepEqual(small.names, ["a"]);
-console.log(`note: ${lines.length} commands`);
+test("what is no name, no state, no option", () => {
+    const one = { numSamples: 5 };
+    for (const [list, error] of [
+        [[["", one]], { code: -130 }],
+        [[["a", one], ["a", one]], { code: -131 }], [[[7, one]], TypeError],
+        [[["a", { numSample: 5 }]], /a field must be/],
+        [[], { code: -120 }], [{ a: one }, TypeError]])
+        assert.throws(() => new Mixture(list), error);
+    const small = new Mixture(new Map([["a", one]]));
+    for (const state of [undefined, "state", [1], new Uint16Array(4)])
+        assert.throws(() => small.load(state), TypeError);
+    assert.throws(() => small.load(new Uint8Array(0)), { code: -301 });
+    for (const options of [null, 7, { restrat: true }, { restart: 1 }])
+        assert.throws(() => small.load(small.save(), options), TypeError);
+    assert.deepEqual(small.names, ["a"]);
+});

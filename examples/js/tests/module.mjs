@@ -1,15 +1,23 @@
 /* module.mjs - does statesampler.mjs do what the header does?
 
-       node module.mjs QUESTION simd|plain|inlined|inlined-plain
+       node [--test-name-pattern=...] examples/js/tests/module.mjs VARIANT
 
-   in the project's root, after make web and make build/test/cc/serve. Each
-   question is a function of this file; inlined is the npm package's module. */
+   in the project's root, after make web build/test/cc/serve build/bag. VARIANT
+   is simd, plain (without SIMD), or inlined or inlined-plain: the npm package's
+   module, with the WebAssembly in its text. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
+import test, { after } from "node:test";
 import { runInNewContext } from "node:vm";
 
-const [question, variant] = process.argv.slice(2);
+const [variant] = process.argv.slice(2);
+assert.ok(["simd", "plain", "inlined", "inlined-plain"].includes(variant));
+
+/* Options of a test that looks at the module's memory, which is seen where it
+   is loaded from a file, and of those that need one variant only. */
+const FILES = { skip: variant.startsWith("inlined") };
+const SIMD = { skip: variant !== "simd" };
 
 /* What loads the module sees is kept: whether its memory grows. */
 let memory;
@@ -142,7 +150,8 @@ function seed_case(d) {
              String(d.seeds[i])));
 }
 
-function vectors() {
+test("what tests/vectors.json says", () => {
+    const before = checks;
     const { cases } = JSON.parse(fs.readFileSync("tests/vectors.json"));
     for (const wanted of cases) {
         digest = 0xcbf29ce484222325n;
@@ -157,8 +166,8 @@ function vectors() {
         if (wanted.digest)
             same(digest.toString(16).padStart(16, "0"), wanted.digest);
     }
-    assert.ok(checks > 2 * cases.length);
-}
+    assert.ok(checks - before > 2 * cases.length);
+});
 
 /* --- 8 ranks, then 3, then 5 ---------------------------------------------- */
 
@@ -181,7 +190,7 @@ function serve(desc, worldSize, batchSize, state, steps, audit) {
     return unhex(last);
 }
 
-function elastic() {
+test("8 ranks, then 3, then 5", () => {
     for (const numSamples of [1000, 1003, 100003])
         for (const order of ["shuffle", "sequential", "window"])
             for (const partition of PARTITIONS) {
@@ -207,7 +216,7 @@ function elastic() {
                                  batchSize: 7 });
     loaded.load(by_state.save());
     same([...reshaped], [...loaded]);
-}
+});
 
 /* --- states from and to a program in C ------------------------------------ */
 
@@ -219,7 +228,7 @@ function served_by_c(...words) {
 }
 
 /* The two take turns in one epoch, by a file. */
-function exchange() {
+test("states from and to a program in C", () => {
     const folder = fs.mkdtempSync((process.env.TMPDIR ?? "/tmp") + "/web");
     const file = folder + "/state";
     const all = ["num_samples=1000", "seed=9", "batch_size=10", "order=2",
@@ -244,13 +253,14 @@ function exchange() {
          last);
     same(describeState(state).order, "window");
     fs.rmSync(folder, { recursive: true });
-}
+});
 
 /* --- bags ----------------------------------------------------------------- */
 
 /* What build/bag does, step by step, each in a bag of its own. */
-function bags() {
+test("bags: what build/bag does", () => {
     const { stdout } = spawnSync("build/bag", { encoding: "utf8" });
+    const before = checks;
     let bag = new Bag(Array(20).keys(), { seed: 7 });
     const actions = {
         draws: () => bag.draw(),
@@ -274,7 +284,7 @@ function bags() {
         next.load(bag.save(), bag.held);
         bag = next;
     }
-    assert.ok(checks === 1200);
+    assert.equal(checks - before, 1200);
     if (library.simd) /* no vectors decide what is refused */
         bag_errors(bag);
     /* No items, one, and several that are the same. */
@@ -301,7 +311,7 @@ function bags() {
     bag.remove(5);
     same([...bag.items].sort(), [5, 6]);
     takes_and_holds();
-}
+});
 
 /* A chosen item first, then the rest, each once; what is in a hand comes in no
    bag; which of several that are the same is taken, C and JavaScript agree. */
@@ -415,7 +425,7 @@ function bag_errors(bag) {
 
 /* --- numbers and arrays --------------------------------------------------- */
 
-function kinds() {
+test("numbers and arrays", () => {
     const huge = new Sampler({ numSamples: 2n ** 53n + 1n, bigint: true });
     refuses(huge, () => huge.next(new Float64Array(1)),
             /indices of 9007199254740993 samples do not fit in a Float64/);
@@ -506,11 +516,11 @@ function kinds() {
                                  worldSize: 2 });
     same([[...uneven].map((batch) => batch.length), uneven.epoch],
          [[1, 1, 0], 1]);
-}
+});
 
 /* An array of a class that makes parts of itself as it likes, and says what it
    likes of its length, is taken for what it is. */
-function classes() {
+test("arrays of classes of their own", () => {
     for (const Plain of [Uint32Array, Float64Array, BigUint64Array]) {
         class Own extends Plain {
             constructor(list) {
@@ -554,11 +564,11 @@ function classes() {
     other.load(new Bytes(s.save()));
     same(other.step, 1);
     refuses(audit, () => audit.load(new Bytes(s.save())), TypeError);
-}
+});
 
 /* Room is for what a step has, however large batch_size is: in memory, and in
    an array to write to. A mix's turn is one of any of its sources. */
-function rooms() {
+test("room for what a step has", FILES, () => {
     const most = 2 ** 32 - 1, before = memory.buffer.byteLength;
     for (const tail of ["pad", "uneven"]) {
         const all = { numSamples: 25, seed: 4, tail, worldSize: 2 };
@@ -595,13 +605,13 @@ function rooms() {
     const endless = new Sampler({ numSamples: 3, batchSize: most,
                                   tail: "carry" });
     refuses(endless, () => endless.next(), /do not fit in the memory/);
-}
+});
 
 /* --- mixes ---------------------------------------------------------------- */
 
 const three = [3, 4, 5].map((numSamples) => ({ numSamples, seed: 1 }));
 
-function mixes() {
+test("mixes", () => {
     /* The manual's example. */
     same(["first", "all", "restart", "never"].map(
         (stop) => new Mix(three, { stop }).numTurns), [9, 12, 17, Infinity]);
@@ -660,7 +670,7 @@ function mixes() {
                             () => mix.sampleSeed(wrong, 0, 0)])
             refuses(mix, call, /^RangeError: source must be/);
     same(hex(mix.save()), before);
-}
+});
 
 /* --- what is wrong -------------------------------------------------------- */
 
@@ -675,7 +685,7 @@ function refuses(thing, call, expected, what) {
 
 /* Samples that are appended when padding has filled the last step: padding is
    no sample, so the new ones follow the old ones on all ranks. */
-function appended() {
+test("samples that are appended", () => {
     for (const [bigger, more] of [[10, 5], [6, 1], [100, 95]]) {
         const ranks = Array.from({ length: 4 }, (_, rank) => new Sampler({
             numSamples: 5, rank, worldSize: 4, batchSize: 2,
@@ -700,7 +710,7 @@ function appended() {
     s.next();
     refuses(s, () => s.resize(4), { kind: "ERANGE" });
     refuses(s, () => s.resize(0), { kind: "ERANGE" });
-}
+});
 
 /* What is wrong may be as long as it likes, or throw when it is looked at: an
    error says of what kind it is, in a line. */
@@ -759,7 +769,7 @@ function huge_values(s) {
                     String(call));
 }
 
-function errors() {
+test("what is wrong", () => {
     const is = (code, message) =>
         ({ name: "StatesamplerError", code, message });
     const s = new Sampler({ numSamples: 100, batchSize: 8 });
@@ -1003,54 +1013,13 @@ function errors() {
     s.load(odd.subarray(3, 115));
     same(hex(s.save()), hex(odd.subarray(3, 115)));
     refuses(audit, () => audit.load(new Uint8Array(31)), TypeError);
-}
-
-/* --- memory --------------------------------------------------------------- */
-
-/* Neither WebAssembly's nor JavaScript's grows, however many objects there
-   were. */
-function memory_stays() {
-    const batch = new Uint32Array(16), before = memory.buffer.byteLength;
-    const sampler = new Sampler({ numSamples: 1e6, batchSize: 16 });
-    for (let i = 0; i < 2e5; i++)
-        sampler.next(batch);
-    const size = memory.buffer.byteLength, start = process.memoryUsage().rss;
-    assert.ok(size - before <= 65536);
-    for (let i = 0; i < 1e5; i++) {
-        new Sampler({ numSamples: i, batchSize: 16 }).next();
-        new Perm(i + 1).at(i);
-    }
-    for (let i = 0; i < 3e5; i++)
-        sampler.next();
-    same(memory.buffer.byteLength, size);
-    /* Of no kind that Vue wraps: "Object", "Array", "Map" and so on. */
-    for (const one of [sampler, new Mix([{ numSamples: 1 }]), new Perm(1),
-                       new Audit(), new Bag([]), new Ledger({ window: 64 })])
-        same(String(one), "[object statesampler]");
-    const more = (process.memoryUsage().rss - start) / 2 ** 20;
-    assert.ok(more < 64, `${more} MiB more`);
-    checks++;
-}
-
-/* What the declarations say of a large batch: 8 bytes for each index, for
-   ever, and no more for the next one. */
-function large_batches() {
-    const batchSize = 5e6, into = new Uint32Array(batchSize);
-    const sampler = new Sampler({ numSamples: 2 * batchSize, batchSize });
-    const before = memory.buffer.byteLength;
-    sampler.next(into);
-    const size = memory.buffer.byteLength, each = (size - before) / batchSize;
-    assert.ok(each > 7.9 && each < 8.1, `${each} bytes`);
-    sampler.next(into);
-    new Perm(1e7).fill(0, new Uint32Array(1e7)); /* needs 64 KiB */
-    same(memory.buffer.byteLength, size);
-}
+});
 
 /* --- where it is used ----------------------------------------------------- */
 
 /* In a folder with nothing else, in a worker, and bundled for a page or for
    node, where esbuild is there: the .wasm lies beside what is run. */
-function used() {
+test("in a folder of its own, in a worker, bundled", SIMD, () => {
     const folder = fs.mkdtempSync((process.env.TMPDIR ?? "/tmp") + "/used");
     const run = (program, ...options) => {
         const { status, stdout, stderr, error } = spawnSync(
@@ -1091,13 +1060,13 @@ function used() {
     `);
     same(run("node", "old.mjs"), want);
     fs.rmSync(folder, { recursive: true });
-}
+});
 
 /* --- declarations --------------------------------------------------------- */
 
 /* All that there is at run time is declared. That types.mts, which uses all of
    it, compiles is the compiler's question. */
-function declared() {
+test("all there is is declared", SIMD, () => {
     const text = fs.readFileSync("build/web/statesampler.d.mts",
                                  "utf8");
     for (const [name, value] of Object.entries(library)) {
@@ -1109,8 +1078,6 @@ function declared() {
         checks++;
     }
     same(library.version, header.match(/ - v([\d.]+) - /)[1]);
-}
+});
 
-await { vectors, elastic, exchange, appended, bags, kinds, rooms, mixes, errors,
-        memory_stays, large_batches, classes, used, declared }[question]();
-console.log(`note: ${checks} checks`);
+after(() => console.log(`note: ${checks} checks`));

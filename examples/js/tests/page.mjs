@@ -1,15 +1,16 @@
 /* page.mjs - do the page and the module work in a browser?
 
-       node examples/js/tests/page.mjs [QUESTION...]
+       node [--test-name-pattern=...] examples/js/tests/page.mjs
 
-   in the project's root, after make web: all questions, or some, in one
-   headless Chromium, and a line for each. A question is a function of this
-   file; it drives a page by mouse and keyboard. */
+   in the project's root, after make web: all tests, or some, in one headless
+   Chromium. A test is a function of this file, named at its end; it drives a
+   page by mouse and keyboard. */
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
 import os from "node:os";
 import path from "node:path";
+import test, { after } from "node:test";
 import { pathToFileURL } from "node:url";
 import { launch, NoChromium, open } from "./chromium.mjs";
 
@@ -28,7 +29,6 @@ let browser = await launch(profile).catch((error) => {
 });
 /* Without motion: where only training is asked, the run need not be drawn. */
 const CALM = { calm: true };
-let note; /* what a question has found, for its line */
 
 const text = (page, id) =>
     page.evaluate(`document.getElementById("${id}").textContent`);
@@ -53,12 +53,12 @@ async function enter_text(page, id, words) {
     await page.press("Tab", 9);
 }
 
-/* --- questions ------------------------------------------------------------ */
+/* --- tests ---------------------------------------------------------------- */
 
-async function vectors() {
+async function vectors(t) {
     const page = await open(browser, url);
     assert.equal(await page.evaluate("document.body.dataset.wrong"), "0");
-    note = (await text(page, "check")).match(/[\d,]+ indices/)[0];
+    t.diagnostic((await text(page, "check")).match(/[\d,]+ indices/)[0]);
     const fetched = await page.evaluate(
         "performance.getEntriesByType('resource').map((one) => one.name)");
     assert.deepEqual(fetched.filter((name) => !/^(blob|data):/.test(name)), []);
@@ -140,7 +140,7 @@ async function by_table(worldSize, kills) {
 
 /* Beside the run: what an ordinary sampler repeats, misses and throws away,
    on fewer ranks, on more, and on as many, where it is right. */
-async function ordinary() {
+async function ordinary(t) {
     const page = await open(browser, url, FAST);
     const colours = () => page.evaluate(`(() => {
         const canvas = document.getElementById("otherGrid");
@@ -219,7 +219,7 @@ async function ordinary() {
     assert.equal(await hidden(), "hidden");
     await status_has(page, "status", "Epoch 1, ");
     assert.equal(await hidden(), "visible");
-    note = found.join("; ");
+    t.diagnostic(found.join("; "));
     return page;
 }
 
@@ -837,7 +837,7 @@ const storage_silent = () => served(async (at) => {
 
 /* A text as long as it takes one, in the midst of its training: what a step
    stores and draws does not grow with the steps before it. */
-const long_text = () => served(async (at) => {
+const long_text = (t) => served(async (at) => {
     const LENGTH = 1e6, past = 3000;
     const { Sampler } = await import(module);
     const sampler = new Sampler({ numSamples: LENGTH - 8, seed: 1,
@@ -888,7 +888,8 @@ const long_text = () => served(async (at) => {
     assert.ok(stored >= 20, `${stored} checkpoints`);
     assert.ok(largest < 215000, `${largest} bytes are stored at a time`);
     assert.ok(strokes < 4 * stored, `${strokes} strokes, ${stored} steps`);
-    note = `${Math.round(frames)} frames a second, ${largest} bytes a step`;
+    t.diagnostic(`${Math.round(frames)} frames a second, ` +
+                 `${largest} bytes a step`);
     return page;
 });
 
@@ -896,7 +897,7 @@ const long_text = () => served(async (at) => {
    the others stop and say so. Presses in a hurry count once. Tabs are closed,
    a page is loaded again, and the browser is killed: the run ends as one that
    was left alone. */
-async function tabs_and_reloads() {
+async function tabs_and_reloads(t) {
     await know_unbroken();
     let first = await open(browser, url, CALM);
     let second = await open(browser, url, CALM);
@@ -950,7 +951,7 @@ async function tabs_and_reloads() {
     const said = left.startsWith("Done") ? left : right;
     /* Once more if both were there before the end. */
     assert.match(said, RegExp(`^Done.* interrupted [56] times.*${unbroken}`));
-    note = said.match(/[\d,]+ steps/)[0] + ", digest " + unbroken;
+    t.diagnostic(said.match(/[\d,]+ steps/)[0] + ", digest " + unbroken);
     assert.deepEqual(second.errors, []);
     await second.close();
     /* What is kept is no run: that is said, and Train begins one. */
@@ -1351,7 +1352,7 @@ async function keyboard(page) {
     assert.deepEqual(reached, all);
 }
 
-async function look() {
+async function look(t) {
     let page, looked = 0;
     for (const options of [
         { calm: true }, { dark: true },
@@ -1437,7 +1438,7 @@ async function look() {
         assert.deepEqual(page.errors, []);
         await page.close();
     }
-    note = `${looked} texts`;
+    t.diagnostic(`${looked} texts`);
 }
 
 /* On a screen of another density, or where the page is zoomed, pictures are
@@ -1500,7 +1501,7 @@ async function cost_below(page) {
    them, of 50,000 on a screen of two pixels a point every sample has a cell of
    whole pixels, which no browser stretches; a million are drawn with a pixel a
    point. What is out of sight must cost little. */
-async function million() {
+async function million(t) {
     const page = await open(browser, url, { scale: 2 });
     await enter_text(page, "numSamplesText", "50000");
     const pixels = () => page.evaluate(`(() => {
@@ -1540,41 +1541,33 @@ async function million() {
     })`), "it is still after a kill");
     const kill = kills.sort((a, b) => a - b)[2];
     assert.ok(kill < 100 / 6, `a kill takes ${kill} ms`);
-    note = `${Math.round(frames)} frames a second, a kill ${kill.toFixed(1)} ` +
-           "ms of processor time";
+    t.diagnostic(`${Math.round(frames)} frames a second, a kill ` +
+                 `${kill.toFixed(1)} ms of processor time`);
     return page;
 }
 
-/* The last one leaves a browser that stores nothing. */
-const QUESTIONS = { vectors, module_on_a_server, package_on_a_server,
-                    kill_and_resume, ordinary, verdicts_in_sight, controls,
-                    keys, odd_path, bad_input, bad_field, far_epochs,
-                    stays_still, cannot, header_saved, drops, look, densities,
-                    million, storage_full, storage_fills, storage_silent,
-                    long_text, ranks, tabs_and_reloads, tab_gone,
-                    storage_forbidden, about, padded_end };
-const asked = process.argv.slice(2);
-let failed = 0;
-try {
-    for (const name of asked.length > 0 ? asked : Object.keys(QUESTIONS)) {
-        const question = `The page in Chromium: ${name}`;
-        note = "";
+after(async () => {
+    await browser.close();
+    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/* storage_forbidden leaves a browser that stores nothing. */
+for (const one of [vectors, module_on_a_server, package_on_a_server,
+                   kill_and_resume, ordinary, verdicts_in_sight, controls, keys,
+                   odd_path, bad_input, bad_field, far_epochs, stays_still,
+                   cannot, header_saved, drops, look, densities, million,
+                   storage_full, storage_fills, storage_silent, long_text,
+                   ranks, tabs_and_reloads, tab_gone, storage_forbidden, about,
+                   padded_end])
+    test(one.name, async (t) => {
         try {
-            const page = await QUESTIONS[name]();
+            const page = await one(t);
             assert.deepEqual(page?.errors ?? [], []);
             await page?.close();
-            console.log(`ok   ${question}${note && ` (${note})`}`);
         } catch (error) {
             /* The next one finds nothing of this one. */
             await browser.kill();
             browser = await launch(profile);
-            failed++;
-            console.log(`FAIL ${question}\n` +
-                        error.stack.replace(/^/gm, "    "));
+            throw error;
         }
-    }
-} finally {
-    await browser.close();
-    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
-}
-process.exitCode = failed > 0 ? 1 : 0;
+    });

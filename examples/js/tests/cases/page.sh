@@ -1,10 +1,10 @@
 # page.sh - the header in JavaScript, and the page: examples/js.
 
-# One test of examples/js/tests/module.mjs, with vectors or without.
-module() { # QUESTION simd|plain|inlined|inlined-plain
+# The tests of a file, by node:test. To run one of them, give node the option
+# --test-name-pattern.
+node_tests() { # FILE ARGUMENT...
     (cd "$root" && quietly_web &&
-        timeout -k 10 250 \
-            node examples/js/tests/module.mjs "$@")
+        timeout -k 10 250 node examples/js/tests/"$@")
 }
 
 quietly_web() {
@@ -20,8 +20,7 @@ web_ledger() { # MODULE
     quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -DSTATESAMPLER_IMPLEMENTATION \
         -o ledger tests/ledger_text.c
     program=$PWD/ledger
-    (cd "$root" && quietly_web &&
-        timeout -k 10 250 node examples/js/tests/ledger.mjs "$1" "$program")
+    node_tests ledger.mjs "$1" "$program"
 }
 
 drawn_inputs() {
@@ -77,7 +76,7 @@ web_types() {
         "$root/examples/js/tests/types.mts" "$root/examples/js/tests/named.mts"
 }
 
-# All of examples/js/tests/page.mjs, in one Chromium: it prints a line for each.
+# All of examples/js/tests/page.mjs, in one Chromium.
 pages() {
     (cd "$root" && quietly_web &&
         timeout -k 10 590 node examples/js/tests/page.mjs)
@@ -138,27 +137,16 @@ END
 list_tests() {
     tool clang 'JavaScript' && tool wasm-ld 'JavaScript' &&
         tool node 'JavaScript' || return 0
-    for variant in simd plain; do
-        for name in vectors elastic exchange appended bags kinds classes \
-            rooms mixes errors; do
-            add_test "JavaScript, $variant: $name" module $name $variant
-        done
-    done
-    for variant in inlined inlined-plain; do
-        for name in vectors errors; do
-            add_test "JavaScript, $variant: $name" module $name $variant
-        done
+    for variant in simd plain inlined inlined-plain; do
+        add_test "JavaScript, $variant: it does what the header does" \
+            node_tests module.mjs $variant
     done
     for file in build/web build/web/package; do
         add_test "JavaScript, $file: a ledger does what it does in C" \
             web_ledger $file/statesampler.mjs
     done
-    add_test 'JavaScript: memory stays' module memory_stays simd
-    add_test 'JavaScript: a large batch takes 8 bytes an index' module \
-        large_batches simd
-    add_test 'JavaScript: all there is is declared' module declared simd
-    add_test 'JavaScript: in a folder of its own, in a worker, bundled' \
-        module used simd
+    add_test 'JavaScript: memory stays as small as is declared' \
+        node_tests memory.mjs
     add_test 'JavaScript: its size gzipped, of 19 KiB, for a sampler of 17' web_sizes
     add_test 'JavaScript: drawn inputs, half of them wrong' drawn_inputs
     if tool tsc "JavaScript's declarations"; then
