@@ -171,7 +171,8 @@ export class LedgerError extends Error {
 }
 
 /** Tickets 0, 1, 2, ... that are issued in order and taken back in any order,
-    each done exactly once through kills, as examples/extras/ledger.h has it. */
+    each done exactly once through kills, as examples/extras/ledger.h has it. It
+    takes a bit for each ticket of its window. */
 export class Ledger {
     /** window: how many tickets may be issued from the oldest one on that is
         not done: 64, 128, ... below 2^32. end: the number of tickets; without

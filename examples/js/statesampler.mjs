@@ -455,7 +455,8 @@ export class Perm extends Tagged {
 
 /* --- bag ------------------------------------------------------------------ */
 
-/* The 16 bytes of examples/extras/bag.h, which explains them. */
+/* The 16 bytes of examples/extras/bag.h, which explains them. They are written
+   here, and not by that header as other states are: see README.md. */
 function bagState(items, { seed, number, back, drawn, base, held }) {
     const two = [BigInt(seed) | BigInt(number) << 32n | BigInt(back) << 56n,
                  BigInt(drawn) | BigInt(base) << 24n];
@@ -710,7 +711,7 @@ function ledgerError(code, sentenceOf) {
 }
 
 /* Tickets that are issued in order and taken back in any order, each done
-   exactly once through kills: examples/extras/ledger.h, with the same states. */
+   exactly once through kills: the ledger of examples/extras/ledger.h. */
 export class Ledger extends Tagged {
     #window;
     #end;
