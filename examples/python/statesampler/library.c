@@ -9,46 +9,41 @@
 #include "pack.h"
 #include "spread.h"
 
+/* Declares and defines a function that the library has besides the header's. */
+#define EXPORT(type, name, parameters)                    \
+    STATESAMPLER_API type statesampler_##name parameters; \
+    type statesampler_##name parameters
+
 /* The sizes of the structs and of a state, for Python, which allocates them. */
 extern STATESAMPLER_API const uint64_t statesampler_layout[4];
 const uint64_t statesampler_layout[4] = {
     sizeof(statesampler), sizeof(statesampler_source),
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
 
-STATESAMPLER_API
-const char *statesampler_version(void);
-const char *statesampler_version(void)
+EXPORT(const char *, version, (void))
 {
     return STATESAMPLER_VERSION;
 }
 
 /* Sets up a source of an array, as Python does not know its fields. */
-STATESAMPLER_API
-int statesampler_source_init(statesampler_source *sources, uint32_t source,
-                             uint32_t weight, const statesampler_desc *desc);
-int statesampler_source_init(statesampler_source *sources, uint32_t source,
-                             uint32_t weight, const statesampler_desc *desc)
+EXPORT(int, source_init,
+       (statesampler_source *sources, uint32_t source, uint32_t weight,
+        const statesampler_desc *desc))
 {
     sources[source].weight = weight;
     return statesampler_init(&sources[source].sampler, desc);
 }
 
 /* sample_seed of a source of an array. */
-STATESAMPLER_API
-uint64_t statesampler_source_seed(const statesampler_source *sources,
-                                  uint32_t source, uint64_t epoch,
-                                  uint64_t index);
-uint64_t statesampler_source_seed(const statesampler_source *sources,
-                                  uint32_t source, uint64_t epoch,
-                                  uint64_t index)
+EXPORT(uint64_t, source_seed,
+       (const statesampler_source *sources, uint32_t source, uint64_t epoch,
+        uint64_t index))
 {
     return statesampler_sample_seed(&sources[source].sampler, epoch, index);
 }
 
 /* Numbers the present epoch of a mix, which counts its own from 0. */
-STATESAMPLER_API
-void statesampler_mix_number(statesampler_mix *mix, uint64_t epoch);
-void statesampler_mix_number(statesampler_mix *mix, uint64_t epoch)
+EXPORT(void, mix_number, (statesampler_mix *mix, uint64_t epoch))
 {
     mix->epoch = epoch;
 }
@@ -57,11 +52,8 @@ void statesampler_mix_number(statesampler_mix *mix, uint64_t epoch)
    batches, and returns how many there were. out gets their samples, batch after
    batch, as indices into the concatenation of all sources; counts[i] is the
    number of samples of turn i. */
-STATESAMPLER_API
-size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,
-                          uint64_t *counts);
-size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,
-                          uint64_t *counts)
+EXPORT(size_t, turns,
+       (statesampler_mix *mix, size_t turns, uint64_t *out, uint64_t *counts))
 {
     size_t turn, count, i;
     uint32_t source;
@@ -81,30 +73,22 @@ size_t statesampler_turns(statesampler_mix *mix, size_t turns, uint64_t *out,
 }
 
 /* The size of a packer with its memory. */
-STATESAMPLER_API
-size_t statesampler_pack_bytes(uint32_t plan, uint32_t budget);
-size_t statesampler_pack_bytes(uint32_t plan, uint32_t budget)
+EXPORT(size_t, pack_bytes, (uint32_t plan, uint32_t budget))
 {
     return sizeof(packer) + 8 * PACK_WORDS(plan, budget) +
            4 * FIT_NUMBERS(plan, budget);
 }
 
 /* The code of pack_init for a wrong length, of which Python names the sample. */
-STATESAMPLER_API
-int statesampler_pack_elength(void);
-int statesampler_pack_elength(void)
+EXPORT(int, pack_elength, (void))
 {
     return PACK_ELENGTH;
 }
 
 /* pack_init in such memory; *number is the digest, or the wrong sample. */
-STATESAMPLER_API
-int statesampler_pack_init(packer *p, const statesampler_desc *desc,
-                           const void *lengths, uint32_t width, uint32_t budget,
-                           uint64_t *number);
-int statesampler_pack_init(packer *p, const statesampler_desc *desc,
-                           const void *lengths, uint32_t width, uint32_t budget,
-                           uint64_t *number)
+EXPORT(int, pack_init,
+       (packer *p, const statesampler_desc *desc, const void *lengths,
+        uint32_t width, uint32_t budget, uint64_t *number))
 {
     uint64_t *words = (uint64_t *)(p + 1);
     int code = pack_init(
@@ -116,11 +100,9 @@ int statesampler_pack_init(packer *p, const statesampler_desc *desc,
 
 /* The samples of a plan, pack after pack, and the end of each pack, unless out
    is NULL. Returns how many packs there are; 0: a length is wrong by now. */
-STATESAMPLER_API
-size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
-                              uint64_t *out, uint64_t *ends);
-size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
-                              uint64_t *out, uint64_t *ends)
+EXPORT(size_t, pack_plan,
+       (packer *p, uint64_t epoch, uint64_t plan, uint64_t *out,
+        uint64_t *ends))
 {
     const uint32_t *places;
     size_t pack, count, i, end = 0;
@@ -145,17 +127,12 @@ size_t statesampler_pack_plan(packer *p, uint64_t epoch, uint64_t plan,
     }
     return p->plan.bins;
 }
+
 /* Lists the groups of an epoch, of desc's num_samples and seed, and chooses its
    rounds. `work` has a word for each group. */
-STATESAMPLER_API
-int statesampler_spread_init(spread *s, const statesampler_desc *desc,
-                             const uint64_t *ids, uint64_t groups,
-                             uint64_t *members, uint64_t *work,
-                             uint64_t apart);
-int statesampler_spread_init(spread *s, const statesampler_desc *desc,
-                             const uint64_t *ids, uint64_t groups,
-                             uint64_t *members, uint64_t *work,
-                             uint64_t apart)
+EXPORT(int, spread_init,
+       (spread *s, const statesampler_desc *desc, const uint64_t *ids,
+        uint64_t groups, uint64_t *members, uint64_t *work, uint64_t apart))
 {
     statesampler_perm order;
     int code = statesampler_perm_init(&order, desc->num_samples, desc->seed,
@@ -172,21 +149,15 @@ int statesampler_spread_init(spread *s, const statesampler_desc *desc,
     return spread_begin(s);
 }
 
-STATESAMPLER_API
-void statesampler_spread_map(const spread *s, uint64_t *out, size_t count);
-void statesampler_spread_map(const spread *s, uint64_t *out, size_t count)
+EXPORT(void, spread_map, (const spread *s, uint64_t *out, size_t count))
 {
     spread_map(s, out, count);
 }
 
 /* Takes up to `most` batches of this epoch, as statesampler_turns does. */
-STATESAMPLER_API
-size_t statesampler_spread_batches(statesampler *sampler, const spread *s,
-                                   size_t most, uint64_t *out,
-                                   uint64_t *counts);
-size_t statesampler_spread_batches(statesampler *sampler, const spread *s,
-                                   size_t most, uint64_t *out,
-                                   uint64_t *counts)
+EXPORT(size_t, spread_batches,
+       (statesampler *sampler, const spread *s, size_t most, uint64_t *out,
+        uint64_t *counts))
 {
     size_t batch, count;
     for (batch = 0; batch < most; batch++) {
