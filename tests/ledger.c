@@ -71,8 +71,9 @@ static void try_issue(ledger *l, list *all)
 static void try_done(ledger *l, list *all, uint64_t ticket)
 {
     before was = copy_of(l);
-    int code = ledger_done(l, ticket);
+    int status = ledger_status(l, ticket), code = ledger_done(l, ticket);
 
+    CHECK(status == code);
     if (ticket < all->end && all->done[ticket]) {
         CHECK(code == LEDGER_EDONE);
     } else if (ticket >= all->end || !all->issued[ticket]) {
@@ -121,13 +122,20 @@ static void try_load(ledger *l, list *all, uint64_t *bits, const saved *from)
 {
     static const uint64_t windows[] = {64, 128, 192, 320, 512};
     uint64_t window = windows[check_random(5)], first = first_open(&from->all),
-             last = 0, t;
+             last = 0, done = 0, t;
+    ledger_place place;
     before was;
     int code;
 
-    for (t = first; t < all->end; t++)
-        if (from->all.done[t])
+    for (t = first; t < all->end; t++) {
+        if (from->all.done[t]) {
             last = t + 1 - first;
+            done++;
+        }
+    }
+    CHECK(ledger_describe(from->state, from->words, &place) ==
+          STATESAMPLER_OK);
+    CHECK(place.frontier == first && place.ahead == last && place.done == done);
     if (window != l->window)
         CHECK(ledger_init(l, bits, window, all->end) == STATESAMPLER_OK);
     was = copy_of(l);
@@ -243,10 +251,15 @@ static void far_away(uint64_t from, uint64_t window)
 
 static void refuses(ledger *l, const uint64_t *state, size_t words, int want)
 {
+    ledger_place place = {1, 2, 3};
     before was = copy_of(l);
 
     CHECK(ledger_load(l, state, words) == want);
     check_same(&was, l);
+    if (STATESAMPLER_KIND(want) == STATESAMPLER_ECORRUPT) {
+        CHECK(ledger_describe(state, words, &place) == want);
+        CHECK(place.frontier == 1 && place.ahead == 2 && place.done == 3);
+    }
 }
 
 /* A state whose check word is right and that no ledger saves. */

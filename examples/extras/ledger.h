@@ -78,15 +78,25 @@ static inline int ledger_issue(ledger *l, uint64_t *ticket)
     return 1;
 }
 
-/* Takes a ticket back. EDONE, EISSUED: nothing has changed; drop its result. */
-static inline int ledger_done(ledger *l, uint64_t ticket)
+/* OK: the ticket is issued, and not done. EDONE: it is done. EISSUED: it was not
+   issued since the load. */
+static inline int ledger_status(const ledger *l, uint64_t ticket)
 {
     uint64_t run = ledger_run(l->done, l->window, ticket);
 
     if (ticket < l->frontier || (ticket - l->frontier < l->window && run > 0))
         return LEDGER_EDONE;
-    if (ticket >= l->next)
-        return LEDGER_EISSUED;
+    return ticket >= l->next ? LEDGER_EISSUED : STATESAMPLER_OK;
+}
+
+/* Takes a ticket back. EDONE, EISSUED: nothing has changed; drop its result. */
+static inline int ledger_done(ledger *l, uint64_t ticket)
+{
+    int code = ledger_status(l, ticket);
+    uint64_t run;
+
+    if (code != STATESAMPLER_OK)
+        return code;
     l->done[ticket % l->window / 64] |= (uint64_t)1 << ticket % 64;
     /* Behind the frontier the bits are those of tickets a window later. */
     while ((run = ledger_run(l->done, l->window, l->frontier)) > 0) {
@@ -137,26 +147,51 @@ static inline uint64_t ledger_ahead(const uint64_t *state, size_t words)
     return ahead;
 }
 
-/* Goes on where a state was saved, in this ledger's window and to its end.
-   ECORRUPT: it is damaged. EMISMATCH, EAHEAD: tickets are done past the end, or
-   past the window. Nothing has then changed. */
-static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
+/* What a state holds. */
+typedef struct ledger_place {
+    uint64_t frontier;
+    uint64_t ahead; /* tickets from the frontier to the last one that is done */
+    uint64_t done;  /* those of them that are done */
+} ledger_place;
+
+/* Says what a state holds, without a ledger. ECORRUPT: it is damaged; *place is
+   then as it was. */
+static inline int ledger_describe(const uint64_t *state, size_t words,
+                                  ledger_place *place)
 {
-    uint64_t window = 64 * ((uint64_t)words - 3), ahead, i;
+    uint64_t window = 64 * ((uint64_t)words - 3), i;
 
     if (words < 4 || state[0] != LEDGER_HEAD(window))
         return STATESAMPLER_ECORRUPT_MAGIC;
     if ((ledger_check(state, words) |
          ledger_run(state + 2, window, state[1])) != 0)
         return STATESAMPLER_ECORRUPT_CHECK;
-    ahead = ledger_ahead(state, words);
-    if (state[1] > l->end || ahead > l->end - state[1])
+    place->frontier = state[1];
+    place->ahead = ledger_ahead(state, words);
+    place->done = 0;
+    for (i = 0; i < place->ahead; i++)
+        place->done += ledger_run(state + 2, window, state[1] + i) > 0;
+    return STATESAMPLER_OK;
+}
+
+/* Goes on where a state was saved, in this ledger's window and to its end.
+   ECORRUPT: it is damaged. EMISMATCH, EAHEAD: tickets are done past the end, or
+   past the window. Nothing has then changed. */
+static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
+{
+    uint64_t window = 64 * ((uint64_t)words - 3), i;
+    ledger_place place;
+    int code = ledger_describe(state, words, &place);
+
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (place.frontier > l->end || place.ahead > l->end - place.frontier)
         return STATESAMPLER_EMISMATCH;
-    if (ahead > l->window)
+    if (place.ahead > l->window)
         return LEDGER_EAHEAD;
     ledger_init(l, l->done, l->window, l->end);
-    l->frontier = l->next = state[1];
-    for (i = state[1]; i < state[1] + ahead; i++)
+    l->frontier = l->next = place.frontier;
+    for (i = place.frontier; i < place.frontier + place.ahead; i++)
         l->done[i % l->window / 64] |=
             (uint64_t)(ledger_run(state + 2, window, i) > 0) << i % 64;
     return STATESAMPLER_OK;
