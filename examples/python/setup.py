@@ -19,6 +19,7 @@ from setuptools.errors import CCompilerError, ModuleError, PlatformError
 LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "README.md": ".",
           "../../LICENSE": ".",
           "../../statesampler.h": "statesampler",
+          "../extras/ledger.h": "statesampler",
           "../extras/pack.h": "statesampler",
           "../extras/fit.h": "statesampler",
           "../extras/spread.h": "statesampler"}

@@ -176,9 +176,10 @@ class Recorded:
         """What the state says, as a line."""
         said = self._place() if self.needs else self._run()
         if self.ledger:
-            from .ledger import _decode
-            frontier, done = _decode(self.ledger)
-            said.append(f"frontier {frontier}, {len(done)} done after it")
+            from .ledger import described as described_ledger
+            _, ledger = described_ledger(self.ledger)
+            said.append(f"frontier {ledger.frontier}, {ledger.done} done "
+                        "after it")
         if self.fingerprint is not None:
             said.append(f"fingerprint {cut(repr(self.fingerprint))}")
         return "; ".join(filter(None, (", ".join(said), self.needs)))

@@ -10,6 +10,10 @@ import tempfile
 
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
+# The headers of examples/extras that library.c includes, and those that they
+# include. setup.py has them in its layout.
+EXTRAS = "ledger.h", "pack.h", "fit.h", "spread.h"
+
 
 def _digest(*parts):
     whole = hashlib.sha256()
@@ -87,8 +91,7 @@ def find(load):
     It is kept in the folder `build` beside the header, or in the user's cache
     if that folder cannot be written."""
     header = _source("statesampler.h", ".", "..", "../../..")
-    parts = [_source(name, ".", "..", "../../extras") for name in (
-        "pack.h", "fit.h", "spread.h")]
+    parts = [_source(name, ".", "..", "../../extras") for name in EXTRAS]
     source = _source("library.c", ".")
     include = os.path.dirname(header)
     command = os.environ.get("CC", "").split() or ["cc"]

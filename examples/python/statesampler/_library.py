@@ -101,6 +101,16 @@ class MixPlace(ctypes.Structure):
                 ("stop", _u32), ("weight", _u32)]
 
 
+class Tickets(ctypes.Structure):
+    """ledger.h's ledger."""
+    _fields_ = [("frontier", _u64), ("next", _u64), ("window", _u64),
+                ("end", _u64), ("done", ctypes.c_void_p)]
+
+
+class LedgerPlace(ctypes.Structure):
+    _fields_ = [("frontier", _u64), ("ahead", _u64), ("done", _u64)]
+
+
 _int, _pointer, _sets = ctypes.c_int, ctypes.c_void_p, ctypes.POINTER
 _FUNCTIONS = (
     (_int, [_pointer, _sets(Desc)], "init"),
@@ -137,6 +147,13 @@ _FUNCTIONS = (
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
     (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
     (_size, [_pointer, _size, _pointer, _pointer], "turns"),
+    (_int, [_sets(Tickets), _pointer, _u64, _u64], "ledger_init"),
+    (_int, [_sets(Tickets), _sets(_u64)], "ledger_issue"),
+    (_int, [_sets(Tickets), _u64], "ledger_status ledger_done"),
+    (_int, [_sets(Tickets), _pointer, _size], "ledger_save ledger_load"),
+    (_int, [_pointer, _size, _sets(LedgerPlace)], "ledger_describe"),
+    (_u64, [_pointer, _size], "ledger_check"),
+    (ctypes.c_char_p, [_int], "ledger_error"),
     (_size, [_u32, _u32], "pack_bytes"),
     (_int, [], "pack_elength"),
     (_int, [_pointer, _sets(Desc), _pointer, _u32, _u32, _sets(_u64)],
@@ -149,6 +166,8 @@ _FUNCTIONS = (
 
 # c.next is statesampler_next, and so on.
 c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES) = _load_library()
+
+NONE = 2**64 - 1        # STATESAMPLER_NONE
 
 VERSION = c.version().decode()      # The header's.
 

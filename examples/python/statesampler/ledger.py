@@ -1,46 +1,40 @@
-"""Work that ends out of order, each sample exactly once: examples/extras/ledger.h in
-Python, with the same states."""
+"""Work that ends out of order, each sample exactly once: the tickets of
+examples/extras/ledger.h."""
 
 import copy
+import ctypes
 import heapq
 import math
-import struct
 import sys
 import threading
 import warnings
 
 from ._arguments import (flag, listed, other_fingerprint, shown, text_of,
                          whole)
+from ._library import NONE, LedgerPlace, Tickets, address, c, check, memory
 from ._recall import recall_mix
-from .samplers import Mix, Sampler, _Iterator, check_word, library_state
-
+from .samplers import (Mix, Sampler, _Iterator, bytes_of, library_state,
+                       words_of)
 
 # Of who waits for a full window, before a warning, in seconds.
 _PATIENCE = 60
 
-
-def _encode(window, frontier, done):
-    """A state: "SSL1", the window, the frontier, a bit for each ticket of the
-    window, a check word."""
-    bits = bytearray(window // 8)
-    for ticket in done:
-        bits[ticket % window // 8] |= 1 << ticket % 8
-    state = struct.pack("<4sIQ", b"SSL1", window, frontier) + bits
-    return state + struct.pack("<Q", check_word(state))
+# STATESAMPLER_ECORRUPT_MAGIC.
+_ANOTHER_KIND = -302
 
 
-def _decode(state):
-    """The frontier, and the tickets that are done after it."""
-    window, bits = 8 * (len(state) - 24), state[16:-8]
-    if window < 64 or window % 64 or (
-            state[:8] != struct.pack("<4sI", b"SSL1", window)):
+def described(state):
+    """The words of a state, and what it holds."""
+    try:
+        words, place = words_of(state), LedgerPlace()
+    except ValueError:
+        raise ValueError("this is not a ledger's state") from None
+    code = c.ledger_describe(address(words), len(words), place)
+    if code == _ANOTHER_KIND:
         raise ValueError("this is not a ledger's state")
-    frontier, = struct.unpack_from("<Q", state, 8)
-    done = {frontier + (place - frontier) % window for place in range(window)
-            if bits[place // 8] >> place % 8 & 1}
-    if check_word(state) or frontier in done:
+    if code:
         raise ValueError("the state is damaged")
-    return frontier, done
+    return words, place
 
 
 def _shuffled(length, seed=0, stream=0, epoch=0, shuffle=True, **unknown):
@@ -136,15 +130,18 @@ class Ledger:
                                  f"but got epochs={shown(epochs)}")
         elif epochs is not None:
             self._end = self._steps * whole("epochs", epochs, 0, 2**63)
-        self._frontier = self._next = 0
-        self._done = set()      # After the frontier.
+        self._bits, self._tickets = memory(self._window // 8), Tickets()
+        check(c.ledger_init(self._tickets, self._bits, self._window,
+                            min(self._end, NONE)))
+        self._issued = ctypes.c_uint64()    # Where ledger_issue writes.
         self._returned = []     # A heap; some twice, some done by now.
         self._changed = threading.Condition()
 
     @property
     def frontier(self):
         """All tickets before it are done."""
-        return self._frontier
+        with self._changed:
+            return self._tickets.frontier
 
     @property
     def end(self):
@@ -161,7 +158,7 @@ class Ledger:
                 issued = self.issue()
                 if issued is not None:
                     return issued
-                if self._next >= self._end:
+                if self._tickets.next >= self._end:
                     raise StopIteration
                 self._wait()
 
@@ -176,7 +173,8 @@ class Ledger:
         if not self._changed.wait(_PATIENCE):
             warnings.warn(
                 "Ledger: the window is full, and nothing was done for "
-                f"{_PATIENCE} s. The oldest open ticket is {self._frontier}: "
+                f"{_PATIENCE} s. The oldest open ticket is "
+                f"{self._tickets.frontier}: "
                 "if its thread died, give_back it.", stacklevel=3)
 
     def issue(self):
@@ -186,14 +184,13 @@ class Ledger:
             while self._returned:
                 ticket = heapq.heappop(self._returned)
                 twice = ticket in self._returned[:1]
-                if not twice and not self._is_done(ticket):
+                done = c.ledger_status(self._tickets, ticket) != 0
+                if not twice and not done:
                     return ticket, self._index(ticket)
-            while self._next in self._done:
-                self._next += 1
-            if self._next >= min(self._end, self._frontier + self._window):
+            if c.ledger_issue(self._tickets, self._issued) == 0:
                 return None
-            self._next += 1
-            return self._next - 1, self._index(self._next - 1)
+            ticket = self._issued.value
+            return ticket, self._index(ticket)
 
     def _index(self, ticket):
         epoch, step = divmod(ticket, self._steps or 2**64)
@@ -218,38 +215,34 @@ class Ledger:
         since the load, raises ValueError and changes nothing: drop its
         result."""
         with self._changed:
-            self._done.add(self._open(ticket))
-            while self._frontier in self._done:
-                self._done.remove(self._frontier)
-                self._frontier += 1
-            self._next = max(self._next, self._frontier)
+            self._ask(c.ledger_done, ticket)
             self._changed.notify_all()
 
     def give_back(self, ticket):
         """The ticket is issued again, before all others; a late result may
         still come first. Refuses what done() refuses."""
         with self._changed:
-            heapq.heappush(self._returned, self._open(ticket))
+            heapq.heappush(self._returned,
+                           self._ask(c.ledger_status, ticket))
             self._changed.notify_all()
 
-    def _open(self, ticket):
+    def _ask(self, function, ticket):
+        """The ticket, if a function takes one that is open."""
         ticket = whole("ticket", ticket, 0, 2**64)
-        if self._is_done(ticket):
-            raise ValueError(f"ticket {ticket} is done already")
-        if ticket >= self._next:
-            raise ValueError(f"ticket {ticket} was not issued")
+        code = function(self._tickets, ticket)
+        if code:
+            said = c.ledger_error(code).decode()
+            raise ValueError(said.replace("this ticket", f"ticket {ticket}"))
         return ticket
-
-    def _is_done(self, ticket):
-        return ticket < self._frontier or ticket in self._done
 
     def state_dict(self):
         """Text, in 24 bytes and a bit for each ticket of the window; and the
         sampler with its drop_last, so that another one's state is refused.
         """
+        words = words_of(bytes(24 + self._window // 8))
         with self._changed:
-            found = {"state": _encode(self._window, self._frontier,
-                                      self._done).hex(),
+            check(c.ledger_save(self._tickets, address(words), len(words)))
+            found = {"state": bytes_of(words).hex(),
                      "sampler": self._sampler.hex(),
                      "drop_last": self._drop_last}
         if self.fingerprint is not None:
@@ -269,21 +262,21 @@ class Ledger:
                                                          self._drop_last))
         except (LookupError, TypeError, ValueError):
             raise ValueError("this is not a state_dict of Ledger") from None
-        frontier, done = _decode(state)
+        words, place = described(state)
         self._compare(sampler, drop_last)
         for said in other_fingerprint(fingerprint, self.fingerprint):
             raise ValueError(said)
-        last = max(done, default=frontier - 1)
-        if last >= self._end:
+        last = place.frontier + place.ahead - 1
+        if last >= self._tickets.end:
             raise ValueError(f"the state has ticket {last} done, but there "
-                             f"are only {self._end}")
-        if last >= frontier + self._window:
+                             f"are only {self._tickets.end}")
+        if place.ahead > self._window:
             raise ValueError(
                 f"the state has tickets done beyond a window of {self._window}"
-                f": it should be at least {(last - frontier) // 64 * 64 + 64}")
+                f": it should be at least {(place.ahead + 63) // 64 * 64}")
         with self._changed:
-            self._frontier = self._next = frontier
-            self._done, self._returned = done, []
+            check(c.ledger_load(self._tickets, address(words), len(words)))
+            self._returned = []
             self._changed.notify_all()
 
     def _compare(self, sampler, drop_last):

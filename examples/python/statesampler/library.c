@@ -6,6 +6,7 @@
 #define STATESAMPLER_HOSTED
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "ledger.h"
 #include "pack.h"
 #include "spread.h"
 
@@ -70,6 +71,53 @@ EXPORT(size_t, turns,
         counts[turn] = count;
     }
     return turn;
+}
+
+EXPORT(int, ledger_init,
+       (ledger *l, uint64_t *done, uint64_t window, uint64_t end))
+{
+    return ledger_init(l, done, window, end);
+}
+
+EXPORT(int, ledger_issue, (ledger *l, uint64_t *ticket))
+{
+    return ledger_issue(l, ticket);
+}
+
+EXPORT(int, ledger_status, (const ledger *l, uint64_t ticket))
+{
+    return ledger_status(l, ticket);
+}
+
+EXPORT(int, ledger_done, (ledger *l, uint64_t ticket))
+{
+    return ledger_done(l, ticket);
+}
+
+EXPORT(int, ledger_save, (const ledger *l, uint64_t *state, size_t words))
+{
+    return ledger_save(l, state, words);
+}
+
+EXPORT(int, ledger_load, (ledger *l, const uint64_t *state, size_t words))
+{
+    return ledger_load(l, state, words);
+}
+
+EXPORT(int, ledger_describe,
+       (const uint64_t *state, size_t words, ledger_place *place))
+{
+    return ledger_describe(state, words, place);
+}
+
+EXPORT(uint64_t, ledger_check, (const uint64_t *state, size_t words))
+{
+    return ledger_check(state, words);
+}
+
+EXPORT(const char *, ledger_error, (int code))
+{
+    return ledger_error(code);
 }
 
 /* The size of a packer with its memory. */

@@ -4,15 +4,14 @@ import array
 import collections
 import ctypes
 import struct
+import sys
 import zlib
 
 from ._arguments import (choice, flag, items, listed, whole, whole_batch_size,
                          world)
-from ._library import (MIX_BYTES, ORDERS, PARTITIONS, SAMPLER_BYTES,
+from ._library import (MIX_BYTES, NONE, ORDERS, PARTITIONS, SAMPLER_BYTES,
                        SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
                        SamplerPlace, address, c, check, indices, memory)
-
-_NONE = 2**64 - 1
 
 Place = collections.namedtuple("Place", "step rank slot position")
 
@@ -100,13 +99,16 @@ def unpack(layout, name, state):
     return layout.unpack(state)
 
 
-def check_word(state):
-    """The library's. 0 if a state ends with its check word."""
-    h = 0
-    for word, in struct.iter_unpack("<Q", state):
-        h = (h ^ word) * 0x9e3779b97f4a7c15 % 2**64
-        h ^= h >> 32
-    return h
+def words_of(state):
+    """A state's words, in an array."""
+    words = array.array("Q", state)
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words
+
+
+def bytes_of(words):
+    return words_of(words.tobytes()).tobytes()
 
 
 def library_state(state):
@@ -121,7 +123,9 @@ def library_state(state):
     first, = struct.unpack_from("<Q", state, len(state) - 12)
     state = (state[:16] + struct.pack("<Q", (first + count) % 2**64) +
              state[24:-20])
-    return state + struct.pack("<Q", check_word(state))
+    words = words_of(state)
+    word = c.ledger_check(address(words), len(words))
+    return state + struct.pack("<Q", word)
 
 
 def _served(code):
@@ -199,7 +203,7 @@ class _Iterator(Made):
     def num_steps(self):
         """Steps of the epoch; None if there is no end."""
         steps = self._num_steps(self._memory)
-        return None if steps == _NONE else steps
+        return None if steps == NONE else steps
 
     def seek(self, step):
         check(self._seek(self._memory, whole("step", step, 0, 2**64)))

@@ -9,6 +9,7 @@ import random
 import re
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,10 +21,25 @@ import unittest.mock
 
 from common import EXAMPLES, ROOT, cases, main
 from statesampler import Ledger, Mix, Sampler
-from statesampler.ledger import _encode
+from statesampler.samplers import bytes_of, words_of
 
 # Who waits and is not woken does not go on by itself within a test.
 unittest.mock.patch("statesampler.ledger._PATIENCE", 600).start()
+
+
+
+def encode(window, frontier, done):
+    """A state: "SSL1", the window, the frontier, a bit for each ticket of the
+    window, a check word."""
+    bits, h = bytearray(window // 8), 0
+    for ticket in done:
+        bits[ticket % window // 8] |= 1 << ticket % 8
+    state = struct.pack("<4sIQ", b"SSL1", window, frontier) + bits
+    for word, in struct.iter_unpack("<Q", state):
+        h = (h ^ word) * 0x9e3779b97f4a7c15 % 2**64
+        h ^= h >> 32
+    return state + struct.pack("<Q", h)
+
 
 # What a message says, and the name of this error in C.
 KINDS = {"is done already": "EDONE", "was not issued": "EISSUED",
@@ -121,6 +137,52 @@ class InC(unittest.TestCase):
                     self.assertEqual(got, wanted, command)
                 seen.update(here.answers)
             self.assertLess({"OK", "none", *KINDS.values()}, seen)
+
+
+class States(unittest.TestCase):
+    def test_bytes(self):
+        """As they are written down above."""
+        for chance in cases(6, "a ledger's states"):
+            window = 64 * chance.randint(1, 9)
+            ledger, out, done = Ledger(7, window, epochs=None), [], set()
+            for _ in range(20):
+                while (issued := ledger.issue()) is not None:
+                    out.append(issued[0])
+                chance.shuffle(out)
+                for _ in range(chance.randrange(len(out))):
+                    ledger.done(out[-1])
+                    done.add(out.pop())
+                frontier = ledger.frontier
+                self.assertEqual(frontier, min(out))
+                self.assertEqual(
+                    ledger.state_dict()["state"],
+                    encode(window, frontier, {ticket for ticket in done
+                                              if ticket > frontier}).hex())
+
+    def test_far_tickets(self):
+        """A ledger without end goes on at any ticket."""
+        for far in 2**32 - 9, 2**53 + 1, 2**63 - 2, 2**64 - 100:
+            ledger = Ledger(10, 64, epochs=None)
+            ledger.load_state_dict({**ledger.state_dict(), "state": encode(
+                128, far, {far + 1, far + 40})})
+            self.assertEqual(ledger.frontier, far)
+            ledger.done(ledger.issue()[0])
+            self.assertEqual(ledger.frontier, far + 2)
+            self.assertEqual(ledger.state_dict()["state"], encode(
+                64, far + 2, {far + 40}).hex())
+
+    def test_byte_order(self):
+        """Words are little-endian in a state, whatever they are here."""
+        other = {"little": "big", "big": "little"}[sys.byteorder]
+        state = bytes(range(16))
+        words = [int.from_bytes(state[at:at + 8], "little") for at in (0, 8)]
+        self.assertEqual(words_of(state).tolist(), words)
+        self.assertEqual(bytes_of(words_of(state)), state)
+        with unittest.mock.patch("sys.byteorder", other):
+            self.assertEqual(words_of(state).tolist(), [
+                int.from_bytes(word.to_bytes(8, "little"), "big")
+                for word in words])
+            self.assertEqual(bytes_of(words_of(state)), state)
 
 
 # --- Killed ------------------------------------------------------------------
@@ -471,9 +533,9 @@ class Errors(unittest.TestCase):
             self.refuses(ValueError, "not a state_dict of Ledger",
                          ledger.load_state_dict, bad)
         # The frontier is never done.
-        for state, message in ((_encode(128, 5, {5}), "is damaged"),
-                               (_encode(512, 0, {64}), "at least 128$"),
-                               (_encode(512, 0, {200}), "at least 256$")):
+        for state, message in ((encode(128, 5, {5}), "is damaged"),
+                               (encode(512, 0, {64}), "at least 128$"),
+                               (encode(512, 0, {200}), "at least 256$")):
             more = Ledger(201, 64)
             self.refuses(ValueError, message, more.load_state_dict,
                          {**more.state_dict(), "state": state.hex()})

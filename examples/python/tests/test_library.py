@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from common import EXAMPLES, ROOT, main
+from statesampler._build import EXTRAS
 
 # The fastest compiler that is there.
 COMPILER = {"CC": "tcc"} if shutil.which("tcc") else {}
@@ -151,7 +152,7 @@ class Library(unittest.TestCase):
         shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package)
         self.source = os.path.join(self.package, "library.c")
         shutil.copy(os.path.join(ROOT, "statesampler.h"), self.folder)
-        for file in "pack.h", "fit.h", "spread.h":
+        for file in EXTRAS:
             shutil.copy(os.path.join(ROOT, "examples", "extras", file),
                         self.folder)
         self.build = os.path.join(self.folder, "build")
@@ -230,8 +231,7 @@ class Library(unittest.TestCase):
         self.assertEqual(os.stat(first[0]).st_mtime_ns, written)
         count = 1
         for path in header, self.source, *(
-                os.path.join(self.folder, file) for file in (
-                    "pack.h", "fit.h", "spread.h")):
+                os.path.join(self.folder, file) for file in EXTRAS):
             with open(path, "a") as file:
                 file.write("/* another */\n")
             os.utime(path, (0, 0))
@@ -356,7 +356,7 @@ class Library(unittest.TestCase):
                           self.said(STATESAMPLER_LIBRARY=other))
         os.unlink(self.source)
         self.assertIn("ImportError: library.c is not in", self.said(CC=" "))
-        for file in "spread.h", "fit.h", "pack.h", "statesampler.h":
+        for file in *reversed(EXTRAS), "statesampler.h":
             os.unlink(os.path.join(self.folder, file))
             self.assertIn(f"ImportError: {file} is not in", self.said())
 
