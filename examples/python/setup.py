@@ -20,6 +20,7 @@ LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "README.md": ".",
           "../../LICENSE": ".",
           "../../statesampler.h": "statesampler",
           "../extras/ledger.h": "statesampler",
+          "../extras/recall.h": "statesampler",
           "../extras/pack.h": "statesampler",
           "../extras/fit.h": "statesampler",
           "../extras/spread.h": "statesampler"}

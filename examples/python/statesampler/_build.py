@@ -12,7 +12,7 @@ _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 # The headers of examples/extras that library.c includes, and those that they
 # include. setup.py has them in its layout.
-EXTRAS = "ledger.h", "pack.h", "fit.h", "spread.h"
+EXTRAS = "ledger.h", "recall.h", "pack.h", "fit.h", "spread.h"
 
 
 def _digest(*parts):

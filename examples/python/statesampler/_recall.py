@@ -1,7 +1,9 @@
 """Samplers and mixes from their states alone, to ask what was in any step."""
 
+import ctypes
+
 from ._cursors import MixCursor, SamplerCursor, described, described_mix
-from ._library import STOPS, TAILS, Desc, c, check
+from ._library import STOPS, TAILS, c, check
 
 
 def _new(kind, *made):
@@ -41,10 +43,6 @@ def _carry(cursor, desc, place, epoch):
         raise ValueError(f"no step begins in epoch {epoch}")
 
 
-def _epochs(mix):
-    return [desc.epoch for desc in described_mix(mix.save())[0]]
-
-
 def reshape_mix(mix, world_size):
     """So many ranks go on from here."""
     check(c.mix_reshape(mix._memory, 0, world_size))
@@ -53,38 +51,21 @@ def reshape_mix(mix, world_size):
 
 
 def recall_mix(state, epoch, drop_last):
-    """examples/extras/recall.h in Python: a mix at a state of the library's, which
-    answers for the whole epoch where it can; in another epoch, at its
-    beginning."""
+    """A mix at a state of the library's, which answers for the whole epoch
+    where it can; in another epoch, at its beginning."""
     descs, weights, place = described_mix(state)
-    present = [desc.epoch for desc in descs]
-
-    def begin(number, epochs):
-        for desc, first in zip(descs, epochs):
-            desc.epoch, desc.drop_last = first % 2**64, drop_last
-        mix = _new(MixCursor, list(map(Desc.from_buffer_copy, descs)),
-                   weights, place.stop, 0)
-        c.mix_number(mix._memory, number)
-        return mix
-
-    loaded = begin(place.epoch, present)
-    check(c.mix_load(loaded._memory, state, len(state)))
-    if epoch not in (None, place.epoch):
+    for desc in descs:
+        desc.drop_last = drop_last
+    mix = _new(MixCursor, descs, weights, place.stop, 0)
+    scratch = ctypes.create_string_buffer(len(state))
+    check(c.recall_mix(mix._memory, mix._sources, state, len(state), scratch,
+                       drop_last))
+    if epoch is None:
+        epoch = place.epoch
+    if epoch != place.epoch:
         if STOPS[place.stop] == "never":
             raise ValueError("a mix that never ends has one epoch")
-        starts = []
-        for _ in range(2):
-            loaded.turn_over()
-            starts.append(_epochs(loaded))
-        return begin(epoch, (
-            first + (epoch - place.epoch - 1) * (second - first)
-            for first, second in zip(*starts)))
-    try:
-        mix = begin(place.epoch, present)
-        mix.seek(place.turn)
-        mix = begin(place.epoch, (2 * now - begun for now, begun in
-                                  zip(present, _epochs(mix))))
-        mix.seek(place.turn)
-    except ValueError:      # There is no such turn in its present shape.
-        return loaded
-    return mix if mix.save() == state else loaded
+        check(c.recall_epoch(mix._memory, scratch,
+                             (epoch - place.epoch) % 2**64))
+    c.mix_number(mix._memory, epoch)
+    return mix

@@ -8,6 +8,7 @@
 #include "statesampler.h"
 #include "ledger.h"
 #include "pack.h"
+#include "recall.h"
 #include "spread.h"
 
 /* Declares and defines a function that the library has besides the header's. */
@@ -118,6 +119,23 @@ EXPORT(uint64_t, ledger_check, (const uint64_t *state, size_t words))
 EXPORT(const char *, ledger_error, (int code))
 {
     return ledger_error(code);
+}
+
+/* The mix of a state in the state's epoch. */
+EXPORT(int, recall_mix,
+       (statesampler_mix *mix, statesampler_source *sources, const void *state,
+        size_t size, unsigned char *scratch, uint32_t drop_last))
+{
+    return recall_mix(mix, sources, state, size, scratch, STATESAMPLER_NONE,
+                      drop_last);
+}
+
+/* Goes on to the beginning of another one. (As an argument of recall_mix,
+   STATESAMPLER_NONE is no epoch; Python has one of this number.) */
+EXPORT(int, recall_epoch,
+       (statesampler_mix *mix, unsigned char *scratch, uint64_t by))
+{
+    return recall_epoch(mix, scratch, by);
 }
 
 /* The size of a packer with its memory. */
