@@ -8,7 +8,7 @@ import sys
 
 from ._arguments import cut, listed
 from ._cursors import described
-from ._library import ORDERS, PARTITIONS, STOPS, TAILS, c
+from ._library import ORDERS, PARTITIONS, STOPS, TAILS, Desc, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from .samplers import library_state, unpack
 
@@ -80,7 +80,7 @@ class Recorded:
         self.groups = state[:4] == b"SSG1"      # a RepeatSampler's
         # A Sampler's own state has its batch_size.
         self.of_loader = self.groups or of_loader and (
-            state[:4] == b"SSMP" and state[60:64] == b"\1\0\0\0")
+            _batch_size(state) == 1)
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
         self.unit, self.base, self.short = 1, 0, 0
         self.drop_last = drop_last
@@ -218,10 +218,16 @@ def _mix(state):
     """The library's state in that of a mix, or of a mixture, which has its
     datasets' names around it."""
     state = library_state(state)
-    if state[:4] == b"SSMN" and len(state) >= 16:
-        datasets, = struct.unpack_from("<Q", state, 8)
-        state = state[16 + 8 * min(datasets, len(state)):-8]
-    return state
+    size = ctypes.c_size_t(len(state))
+    begin = c.mix_state_in(state, size)
+    return ctypes.string_at(begin, size.value)
+
+
+def _batch_size(state):
+    """That of a Sampler's state; 0 if it is damaged or another's."""
+    desc = Desc()
+    c.describe(state, len(state), desc, None)
+    return desc.batch_size
 
 
 def find(path, thing, inside=()):

@@ -6,11 +6,10 @@ of everything after a state."""
 
 import ctypes
 import itertools
-import struct
 
 from ._arguments import whole
-from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace,
-                       SamplerPlace, c, check, indices)
+from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
+                       MixPlace, SamplerPlace, c, check, indices)
 from .samplers import Made, Mix, Sampler, library_state
 
 # Indices read from the library at a time: enough to make the time of a call
@@ -64,9 +63,12 @@ def described_mix(state):
     often.)"""
     place = MixPlace()
     check(c.mix_describe(state, len(state), 0, None, place))
-    begins = [40 + 120 * i for i in range(place.num_sources)]
-    return ([described(state[at + 8:at + 120])[0] for at in begins],
-            [struct.unpack_from("<I", state, at)[0] for at in begins], place)
+    descs, weights, weight = [], [], ctypes.c_uint32()
+    for source in range(place.num_sources):
+        begin = c.mix_source_in(state, source, weight)
+        descs.append(described(ctypes.string_at(begin, STATE_BYTES))[0])
+        weights.append(weight.value)
+    return descs, weights, place
 
 
 def _facts(desc, of=""):
@@ -158,7 +160,7 @@ class SamplerCursor(_Cursor, Sampler):
     @property
     def base(self):
         """The step at which ranks or batch_size last changed in the epoch."""
-        return struct.unpack_from("<Q", self.save(), 96)[0]
+        return c.base(self._memory)
 
     def read(self, state):
         """Yields lists of indices. (Lists iterate faster than arrays.)"""

@@ -112,7 +112,7 @@ def bytes_of(words):
 
 
 def library_state(state):
-    """The library's state in that of a Mix. At first a Mix added the epoch from
+    """The library's state in that of a Mix. That of 0.9.0 added the epoch from
     which the library counted, and a checksum."""
     state = as_bytes(state)
     if state[:4] != b"SSMX" or len(state) % 8 != 4:

@@ -3,6 +3,7 @@ locate, of `python -m statesampler` and of build/indices, compared with lists
 of everything that every rank served."""
 
 import contextlib
+import copy
 import gc
 import io
 import itertools
@@ -30,6 +31,7 @@ from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
 from statesampler._cursors import SamplerCursor
 from statesampler._library import c
+from statesampler._recall import recall_mix
 
 
 def sampler(random, n, world, batch_size, **more):
@@ -674,6 +676,14 @@ class Command(Asked):
             self.ask("--steps", "0..0")
             make[1].load_state_dict(make[1].state_dict())
         self.assertLess(described.call_count, 20)
+
+    def test_a_copy_of_a_recalled_mix(self):
+        """It has the state's weights, as what it is a copy of."""
+        mix = Mix([9, 4], 0, 1, 2, weights=[3, 1], stop="all")
+        next(mix)
+        copied = copy.copy(recall_mix(mix.save(), None, False))
+        self.assertEqual([batch.tolist() for batch in copied],
+                         [batch.tolist() for batch in mix])
 
     def test_a_mix_of_0_9_0(self):
         """Its state had the library's, which counted epochs from 0, then the
