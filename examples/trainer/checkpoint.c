@@ -3,6 +3,8 @@
 
 #include "checkpoint.h"
 #include "agree.h"
+#include "folder.h"
+#include "log.h"
 #include "memory.h"
 
 #include <dirent.h>
@@ -52,19 +54,6 @@ static const char *cannot_open(const saved *s, const char *what)
 }
 
 /* ---- The folder ---- */
-
-const char *checkpoint_flush(const char *folder)
-{
-    const int descriptor = open(folder, O_RDONLY);
-    /* Some file systems cannot flush a folder. */
-    const int good = descriptor >= 0 &&
-                     (fsync(descriptor) == 0 || errno == EINVAL ||
-                      errno == ENOSYS || errno == ENOTSUP);
-
-    if (descriptor >= 0)
-        close(descriptor);
-    return good ? "" : cannot("flush", folder);
-}
 
 /* Sets name to that of DIR's newest checkpoint, if it is "", or of the newest
    before name, or to "" if there is none. Returns "" or an error. */
@@ -256,7 +245,7 @@ static const char *commit(const saved *s)
     snprintf(name, sizeof name, "%s/" NAME, dir, s->head->step);
     if (rename(s->path, name) != 0)
         return cannot("rename", s->path);
-    wrong = checkpoint_flush(dir);
+    wrong = folder_flush(dir);
     if (!*wrong)
         prune(dir, s->r->config.keep);
     return wrong;
@@ -475,7 +464,7 @@ const char *checkpoint_load(run *r, char name[64])
         snprintf(path, sizeof path, "%s/%s", dir, name);
         wrong = load(&s);
         if (!*wrong) /* who renamed it may have been killed before flushing */
-            return agree_on(r->rank == 0 ? checkpoint_flush(dir) : "");
+            return agree_on(r->rank == 0 ? folder_flush(dir) : "");
         if (s.ends)
             return complain("cannot resume from %s: %s", path, wrong);
         if (r->rank == 0)

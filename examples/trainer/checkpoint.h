@@ -1,34 +1,13 @@
-/* checkpoint.h - a run on disk. DIR/log.txt is written by process 0; all keep
-   its hash. The file DIR/step-000000000120 has a head, written by process 0,
-   and each tensor's weights and optimizer state, written by its owner. It gets
-   this name by one rename when all of it is on disk, so that a file of this
-   name is always complete, whichever processes were killed. A checkpoint is the
-   same on any number of processes, and any number can resume from it, with ZeRO
-   or without. */
+/* checkpoint.h - a run on disk. The file DIR/step-000000000120 has a head,
+   written by process 0, and each tensor's weights and optimizer state, written
+   by its owner. It gets this name by one rename when all of it is on disk, so
+   that a file of this name is always complete, whichever processes were killed.
+   A checkpoint is the same on any number of processes, and any number can
+   resume from it, with ZeRO or without. */
 #ifndef TRAINER_CHECKPOINT_H
 #define TRAINER_CHECKPOINT_H
 
 #include "run.h"
-
-/* Opens DIR/log.txt and locks it, so that DIR belongs to this run as long as
-   its process 0 lives. A log.txt that the trainer has not written is an error
-   and stays unchanged. Returns "" or an error. */
-const char *log_open(run *r);
-
-/* Truncates the log to its size at the checkpoint; without one, to its first
-   line. Returns "" or an error. */
-const char *log_cut(run *r);
-
-/* Adds a line to the log and its hash. */
-void log_line(run *r, const char *line);
-
-/* Whether log.txt begins with the r->log_bytes of this run. Returns "", or an
-   error, and whether *failed to read it. */
-const char *log_check(const run *r, int *failed);
-
-/* Flushes the log to disk. Returns "", the first error of any write, or that
-   log.txt is not as this run has written it. */
-const char *log_flush(run *r);
 
 /* The head: this struct without padding, then the feed's state and the
    configuration as YAML. */
@@ -66,10 +45,6 @@ const char *checkpoint_begin(run *r, const char *path, int extend);
 /* Any process may call the functions below. Sets the configuration to that of a
    checkpoint. Returns "" or an error. */
 const char *checkpoint_config(const char *path, struct trainer_config *config);
-
-/* Flushes the changes of a folder's entries to disk; file systems that cannot
-   do this are no error. Returns "" or an error. */
-const char *checkpoint_flush(const char *folder);
 
 /* Prints the name, size and root mean square of every tensor; or, with words to
    begin with, text that the model writes. */

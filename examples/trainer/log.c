@@ -1,37 +1,17 @@
-/* log.c - see checkpoint.h. */
+/* log.c - see log.h. */
 #define _XOPEN_SOURCE 700 /* fcntl, SIGXFSZ */
 
+#include "log.h"
 #include "agree.h"
-#include "checkpoint.h"
+#include "folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h> /* dirname */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Creates a folder with its parents, and flushes the parents, so that a power
-   cut cannot remove it with all checkpoints; also where it exists, as the run
-   that created it may have been killed before it could. Parents that cannot be
-   flushed are none of our business, except the folder's own. */
-static const char *make_folders(const char *path)
-{
-    char part[CONFIG_STRING];
-    const char *wrong = "";
-    size_t i;
-
-    for (i = 1; i <= strlen(path); i++)
-        if (path[i] == '/' || path[i] == 0) {
-            snprintf(part, sizeof part, "%.*s", (int)i, path);
-            if (mkdir(part, 0777) != 0 && errno != EEXIST && path[i] == 0)
-                return cannot("create the folder", path);
-            wrong = checkpoint_flush(dirname(part));
-        }
-    return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
-}
 
 /* The first line of every log, by which it is recognized. */
 static const char log_begin[] = "a log of the trainer";
@@ -77,7 +57,7 @@ const char *log_open(run *r)
     signal(SIGXFSZ, SIG_IGN);
     if (r->rank != 0)
         return "";
-    wrong = make_folders(r->config.dir);
+    wrong = folder_create(r->config.dir);
     if (*wrong)
         return wrong;
     snprintf(path, sizeof r->log_path, "%s/log.txt", r->config.dir);

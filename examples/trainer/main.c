@@ -12,6 +12,7 @@
 
 #include "agree.h"
 #include "checkpoint.h"
+#include "log.h"
 #include "memory.h"
 #include "run.h"
 
