@@ -178,10 +178,10 @@ HOW TO
    all ranks must be at the same step of the sampler. Otherwise samples are lost
    and repeated, and no call returns an error. To check this, compare the states
    of the ranks: they must be the same bytes on all of them. same_step of
-   examples/recipes.c compares them, and says which rank is at which step.
-   Compare the states before you resume from one of them, and again after all
-   ranks have loaded. If all ranks load one file, no rank may save to it before
-   the last one has loaded, or that one loads a later step.
+   examples/recipes_parallel.c compares them, and says which rank is at which
+   step. Compare the states before you resume from one of them, and again after
+   all ranks have loaded. If all ranks load one file, no rank may save to it
+   before the last one has loaded, or that one loads a later step.
 
    Some ranks do not step together: machines that each scan a part of the
    dataset at their own pace, for example. They are at different steps, and the

@@ -25,7 +25,7 @@ static void train(uint64_t number, uint64_t epoch)
     statesampler_perm pass;
     uint64_t n, own, k = 0;
 
-    while (groups[k].sum <= number) /* faster: find_group of recipes.c */
+    while (groups[k].sum <= number) /* faster: see recipes_groups.c */
         k++;
     n = groups[k].samples;
     own = number - (groups[k].sum - groups[k].weight) +

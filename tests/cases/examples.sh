@@ -59,8 +59,16 @@ recipe_ranks
     rank 0 of 1 had 1000 of 1000 samples in 125 steps
 recipe_weights
     each of 1000 samples as often as its weight says, 2000 in all
-recipes
-    18 recipes do what they say
+recipes_groups
+    5 recipes do what they say
+recipes_loops
+    3 recipes do what they say
+recipes_orders
+    4 recipes do what they say
+recipes_parallel
+    4 recipes do what they say
+recipes_streams
+    2 recipes do what they say
 resume
     killed 5 times, it went on at the very next batch, and has the model of a
     run never killed
@@ -656,18 +664,26 @@ blend() {
     empty said
 }
 
-# A line for each row of the table of recipes; what a row names is there.
+# Each part of the table of recipes names a file. This has what the part's rows
+# name, and prints a line for each row.
 recipes_readme=examples/README.md
 recipes() {
-    program recipes
-    status 0 bin/recipes
-    sed -n '/^## Recipes/,/^## Coming/s/^| .* | `/`/p' \
-        $recipes_readme >rows
-    [ "$(wc -l <rows)" -ge 15 ]
-    equal "$(grep -c '^ok ' said)" "$(wc -l <rows)"
-    for name in $(grep -o '`[a-z_]*`' rows | tr -d '`'); do
-        finds " $name(" examples/recipes.c
+    sed -n '/^## Recipes/,/^## Coming/p' $recipes_readme >table
+    for source in examples/recipes_*.c; do
+        file=$(basename $source)
+        name=${file%.c}
+        awk -v file="[$file]($file)" '
+            /^\| \*\*/ { inside = index($0, file) > 0; next }
+            inside && /^\| .* \| `/' table >rows
+        [ -s rows ]
+        program $name
+        status 0 bin/$name
+        equal "$(grep -c '^ok ' said)" "$(wc -l <rows)"
+        for recipe in $(grep -o '`[a-z_]*`' rows | tr -d '`'); do
+            finds " $recipe(" $source
+        done
     done
+    equal "$(grep -c '^| .* | `' table)" 18
 }
 
 recipe_ranks() {
@@ -1345,7 +1361,9 @@ examples_by() { # COMPILER FLAG...
     "$MAKE" -s -f "$root/Makefile" examples CC="$compiler" \
         LDFLAGS="$LDFLAGS core.o" \
         CFLAGS="$* -DSTATESAMPLER_IMPLEMENTATION_INCLUDED"
-    quietly build/recipes
+    for source in examples/recipes_*.c; do
+        quietly build/$(basename $source .c)
+    done
     quietly build/edit saved
     quietly build/shards shards
 }
@@ -1439,7 +1457,7 @@ list_tests() {
     add_test 'example recipe_large: saves that fail leave the last one whole' \
         recipe_large_fails
     add_test 'example recipe_ranks: each of 7 ranks has its share' recipe_ranks
-    add_test "example recipes: each recipe of $recipes_readme" recipes
+    add_test "examples: each recipe of $recipes_readme is in its file" recipes
     add_test 'example resume: each run goes on where the one before it ended' \
         resume
     add_test 'example round_robin: turns of two datasets, and thirds of them' \
