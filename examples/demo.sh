@@ -62,10 +62,7 @@ if [ $# -eq 0 ]; then
     cat "$root"/tests/*.[ch] >"$out/tests"
     set -- "$root/statesampler.h" "$out/examples" "$out/tests"
 fi
-number=$# mix= weight=$#
-while [ $weight -gt 0 ]; do
-    mix=$mix${mix:+,}$weight weight=$((weight - 1))
-done
+number=$#
 
 # Copies the texts, so that an edit between the kill and the resume does no
 # harm: WORK * 3 / 10 kB at most for 3 epochs, shorter texts for more epochs,
@@ -99,8 +96,8 @@ train() { # NAME RANKS OPTION...
         k=$((k + 1))
         set -- "$@" "$out/text$k"
     done
-    exec "$program" --ranks "$ranks" --global-batch 48 --epochs "$epochs" \
-        --every "$every" --log "$out/$name.log" --mix "$mix" \
+    exec "$program" --ranks "$ranks" --epochs "$epochs" \
+        --every "$every" --log "$out/$name.log" \
         --weights "$out/$name.weights" "$@"
 }
 

@@ -587,7 +587,7 @@ WEB(int, ledger_load, (size_t size))
 
     if (size % 8 == 0)
         code = ledger_load(the_ledger(), out, count);
-    if (code == STATESAMPLER_EMISMATCH)
+    if (STATESAMPLER_KIND(code) == STATESAMPLER_EMISMATCH)
         words[0] = out[1] + ledger_ahead(out, count) - 1;
     return code;
 }

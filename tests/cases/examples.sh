@@ -871,55 +871,40 @@ shards() {
     finds 'the state has another num_samples' err
 }
 
-# Outputs are opened before the training and left unchanged. Options may follow
-# the file.
+# What it is not told right, and a checkpoint of another run.
 train_text() {
     program train_text
     numbers 1 2300 >text
-    set -- bin/train_text
+    numbers 2 2300 >other
+    set -- bin/train_text --epochs 1
     for option in --weights --checkpoint --log; do
-        status 1 "$@" text --epochs 1 $option nowhere/file
+        status 1 "$@" $option nowhere/file text
         finds '^train_text: .*nowhere/file: ' err
-        equal "$(grep -c '^step' said)" 0
     done
     status 1 "$@" nowhere/text
     finds 'nowhere/text: No such file or directory' err
-    echo before >weights
-    # Neither a pipe, on which it would block, nor its own text.
-    mkfifo pipe
-    for option in --weights --checkpoint --log; do
-        status 1 "$@" text --epochs 1 $option pipe
-        finds 'not a regular file' err
-        empty said
-        status 1 "$@" text --epochs 1 $option text
-        finds 'a text to train on' err
-    done
-    rm pipe
-    status 2 "$@" text --weights weights --ranks 7
-    has weights before
-    status 0 "$@" text --epochs 1 --weights weights --checkpoint checkpoint
+    status 2 "$@" --ranks 7 text
+    finds '48 samples cannot be divided by 7 ranks' err
+    status 2 "$@" --resume text
+    finds 'resume needs --checkpoint' err
+    status 2 "$@"
+    finds 'no file to train on' err
+    status 2 "$@" --ranks
+    finds "'' is not a number from 1 to 48" err
+    status 2 "$@" --epochs 0 text
+    finds "'0' is not a number from 1 to 100000" err
+    status 0 "$@" --weights weights --checkpoint checkpoint text
     equal "$(wc -c <weights | tr -d ' ')" 214528
-    cp weights whole
-    status 0 "$@" --checkpoint checkpoint --resume --ranks 3 --epochs 1 \
-        --weights weights -- text
-    same weights whole
-    status 1 "$@" text --checkpoint checkpoint --resume --epochs 2
+    status 0 "$@" --checkpoint checkpoint --resume --ranks 3 \
+        --weights again text
+    same weights again
+    status 1 "$@" --checkpoint checkpoint --resume other
+    finds 'of another run: its text' err
+    status 1 "$@" --checkpoint checkpoint --resume --epochs 2 text
     finds 'of another run: its number of epochs' err
-    status 1 "$@" text --checkpoint checkpoint --resume --epochs 1 --mix 2
-    finds 'of another run: its mix' err
-    # Each output must be a different file, whatever its name.
-    ln -s other linked
-    for two in 'log checkpoint' 'checkpoint weights' 'weights log'; do
-        status 1 "$@" text --epochs 1 --${two% *} one --${two#* } one
-        finds 'one: the log, the checkpoint and the weights must' err
-        status 1 "$@" text --epochs 1 --${two% *} ./other --${two#* } linked
-        finds 'the log, the checkpoint and the weights must be different' err
-        rm -f other
-    done
-    status 2 "$@" text --epochs
-    finds -e '--epochs needs a value' err
-    status 2 "$@" text --epochs 0
-    finds "takes a number from 1 to 100000, not '0'" err
+    status 1 "$@" --checkpoint text --resume text
+    status 1 "$@" --checkpoint checkpoint --resume text text
+    finds 'is not a checkpoint of such a run' err
     status 0 "$@" --time text
     finds -x '[0-9][0-9]*' said
 }
@@ -1466,7 +1451,7 @@ list_tests() {
         shards
     add_test 'example spread: words of a stem apart, no state of other groups' \
         spread
-    add_test 'example train_text: no wrong output or option, before it trains' \
+    add_test 'example train_text: no wrong option, no checkpoint of others' \
         train_text
     add_test "example turns: draws the README's picture" turns
     add_test 'example windows: larger ones mix better, and beat a buffer' \

@@ -117,8 +117,8 @@ class Demo:
         checkpoint = os.path.join(folder, "checkpoint")
         resume = ["--resume"] if os.path.exists(checkpoint) else []
         return Run([self.program, "--ranks", str(world_size), "--epochs", "3",
-                    "--every", "3", "--mix", "3,2,1", "--checkpoint",
-                    checkpoint, "--weights", os.path.join(folder, "weights"),
+                    "--every", "3", "--checkpoint", checkpoint,
+                    "--weights", os.path.join(folder, "weights"),
                     *resume, *self.texts], {})
 
     def digest(self, folder, said):
