@@ -473,14 +473,14 @@ static void say(const run *r, const char *format, ...)
 enum { PLACE = 160 };
 
 /* Writes where the run is. */
-static const char *place(const run *r, char text[PLACE])
+static const char *place(const run *r, char line[PLACE])
 {
-    snprintf(text, PLACE,
+    snprintf(line, PLACE,
              "step %" PRIu64 ", epoch %" PRIu64 ", position %" PRIu64
              " of %" PRIu64 ", %" PRIu64 " ranks",
              r->progress.step, statesampler_mix_epoch(&r->ranks[0].mix) + 1,
              run_position(r), r->corpus.samples, r->progress.ranks);
-    return text;
+    return line;
 }
 
 static double part_bits(const run *r, uint64_t part)
@@ -505,7 +505,7 @@ static void checkpoint_save(run *r)
 {
     const char *path = r->option.checkpoint;
     const size_t size = checkpoint_bytes(r);
-    char text[PLACE];
+    char line[PLACE];
 
     if (!path)
         return;
@@ -516,7 +516,7 @@ static void checkpoint_save(run *r)
     must(statesampler_save_file(path, r->checkpoint, size), "cannot write",
          path);
     if (r->log) { /* the demo waits for this line */
-        fprintf(r->log, "checkpoint: %s\n", place(r, text));
+        fprintf(r->log, "checkpoint: %s\n", place(r, line));
         fflush(r->log);
     }
 }
@@ -631,9 +631,9 @@ static void end_epoch(run *r)
 static void hold(run *r)
 {
     double end = seconds() + 60;
-    char text[PLACE];
+    char line[PLACE];
 
-    say(r, "holding: %s", place(r, text));
+    say(r, "holding: %s", place(r, line));
     while (seconds() < end)
         continue;
     example_fail(1, "waited a minute and was not killed");
@@ -808,7 +808,7 @@ static void run_init(run *r, int files, char **paths)
 static void run_start(run *r)
 {
     const options *o = &r->option;
-    char text[PLACE];
+    char line[PLACE];
 
     if (o->log && !(r->log = fopen(o->log, "w")))
         example_fail(1, "cannot write %s: %s", o->log, strerror(errno));
@@ -819,7 +819,7 @@ static void run_start(run *r)
         r->corpus.samples, (unsigned long)(sizeof(model) / sizeof(float)));
     if (o->resume) {
         checkpoint_load(r);
-        say(r, "resumed: %s", place(r, text));
+        say(r, "resumed: %s", place(r, line));
     }
     say(r,
         "ranks: %" PRIu64 " x %" PRIu64 " = %d samples a step, "
