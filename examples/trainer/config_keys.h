@@ -1,6 +1,6 @@
 /* config_keys.h - every key of a configuration, once. config.h makes the struct
-   of these rows, config.c the table, and --keys prints KEYS.md. To add a
-   key, add a row.
+   of these rows, config.c the table, and --keys prints KEYS.md. The README says
+   what else a new key needs.
 
        KEY(kind, field, path, allowed, same, meaning, default)
 
