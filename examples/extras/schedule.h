@@ -1,0 +1,515 @@
+/* schedule.h - a mix whose weights change as often as you like, each source in
+   its share to within about a turn. Used by schedule.c; copy it if you like.
+
+   statesampler_mix_weigh begins the sequence of turns anew, and that begins
+   with the heaviest sources. With new weights every few turns the light ones
+   would never be served. Here a stage is a number of turns with shares of its
+   own. In each stage a source gets whole turns, and what it is owed beyond them
+   is carried to the next: no remainder is lost, and a stage may be one turn.
+
+     static uint32_t plan(schedule *s, uint64_t turn, void *context)
+     {
+         s->sources[0].share = 0.9 - 0.5 * turn / 100000;
+         s->sources[1].share = 0.1 + 0.5 * turn / 100000;
+         return 10; // turns, the stage's
+     }
+
+     while (schedule_follow(&s, &mix, plan, NULL) == STATESAMPLER_OK &&
+            statesampler_mix_next(&mix, batch, &count, &source))
+         train(batch, count);
+
+   Save s and mix together, with the weights. After a load, go on in the same
+   way. If `plan` depends on its arguments alone, schedule_seek finds any turn.
+
+   Shares by tokens: set sources[i].mean, and call schedule_had after each turn
+   with what its batch had, on all ranks the same. What a source had too much of
+   is then taken from its next turns.
+
+   How: the turns of a stage go to the sources that are owed most (that is the
+   cup game: Adler, Berenbrink, Friedetzky, Goldberg, Goldberg and Paterson, A
+   proportionate fair scheduling rule with good worst-case performance, 2003).
+   At the end of a stage a source is ahead by less than one turn, and behind, in
+   the worst case, by 1 + 1/2 + ... + 1/D turns. All numbers are whole, so that
+   all machines agree. */
+#ifndef SCHEDULE_H
+#define SCHEDULE_H
+
+#include <string.h>
+
+STATESAMPLER_WRAP_BEGIN
+
+/* Errors, beside those of statesampler.h. */
+#define SCHEDULE_ESHARES (-1301)
+#define SCHEDULE_ETURNS (-1302)
+#define SCHEDULE_EMEANS (-1303)
+#define SCHEDULE_ESTOP (-1304)
+#define SCHEDULE_ETURN (-1305)
+#define SCHEDULE_ETOKENS (-1306)
+
+typedef struct schedule_source {
+    double share;   /* in the next stage, beside the other shares: yours */
+    uint32_t mean;  /* tokens of a turn, roughly; 0: shares are of turns */
+    uint32_t part;  /* from here on private: the share, in units of 1 / ONE */
+    uint32_t turns; /* of the stage */
+    uint32_t total; /* turns of several stages */
+    int64_t owed;   /* tokens; or turns in units of 1 / ONE */
+    int64_t due;    /* turns, with what is owed, in units of 1 / ONE */
+} schedule_source;
+
+typedef struct schedule {
+    schedule_source *sources;
+    uint32_t *weights; /* of the present stage, as mix_weigh takes them */
+    uint32_t num_sources;
+    uint64_t begin, end; /* the first turn of the stage, and of the next one */
+} schedule;
+
+/* Sets the share of each source, and its mean if shares are of tokens, in the
+   stage that begins at this turn. Returns the stage's length: 1 to 2^28 turns.
+   Sources with a share must have steps; those without one take no turns. */
+typedef uint32_t schedule_plan(schedule *s, uint64_t turn, void *context);
+
+#define SCHEDULE_ONE ((int64_t)1 << 31)
+#define SCHEDULE_MOST_TURNS ((uint32_t)1 << 28)
+#define SCHEDULE_BYTES(num_sources) (32 + 8 * (size_t)(num_sources))
+
+static inline const char *schedule_error(int code)
+{
+    switch (code) {
+    case SCHEDULE_ESHARES:
+        return "a share is negative, not a number or too large, or all are 0";
+    case SCHEDULE_ETURNS:
+        return "a stage should have 1 to 2^28 turns";
+    case SCHEDULE_EMEANS:
+        return "means should be 0 for all sources, or 1 to 2^31 - 1 for all";
+    case SCHEDULE_ESTOP:
+        return "a mix with a schedule should have the stop rule NEVER";
+    case SCHEDULE_ETURN:
+        return "the mix is not in the schedule's stage, or past the turn";
+    case SCHEDULE_ETOKENS:
+        return "with shares of tokens, the stages to come are not known";
+    default:
+        return statesampler_error(code);
+    }
+}
+
+/* Begins at turn 0 of a mix. `sources` and `weights` have num_sources elements
+   each, and are the schedule's from now on. */
+static inline void schedule_init(schedule *s, schedule_source *sources,
+                                 uint32_t *weights, uint32_t num_sources)
+{
+    s->sources = sources;
+    s->weights = weights;
+    s->num_sources = num_sources;
+    s->begin = s->end = 0;
+    memset(sources, 0, num_sources * sizeof *sources);
+    memset(weights, 0, num_sources * sizeof *weights);
+}
+
+/* --- shares as whole numbers ---------------------------------------------- */
+
+/* The power of two that takes the largest share to 2^31 or more, but below
+   2^32; 0 if a share is impossible, or all are 0. The loops end, as the largest
+   share is from 2^-900 to 2^900. */
+static inline double schedule_scale(const schedule *s)
+{
+    const double bound = 4294967296.0;
+    double most = 0, far = 1, scale = 1;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        if (!(s->sources[i].share >= 0))
+            return 0;
+        if (s->sources[i].share > most)
+            most = s->sources[i].share;
+    }
+    for (i = 0; i < 900; i++)
+        far *= 2;
+    if (!(most <= far && most >= 1 / far))
+        return 0;
+    while (most * scale >= bound)
+        scale /= 2;
+    while (most * scale < bound / 2)
+        scale *= 2;
+    return scale;
+}
+
+/* Sets each source's part of ONE, so that they sum to ONE: what rounding leaves
+   of one goes on to the next. A share below 2^-31 of the sum may have none. */
+static inline int schedule_set_parts(schedule *s)
+{
+    const double scale = schedule_scale(s);
+    uint64_t sum = 0, rest = 0;
+    uint32_t i;
+
+    if (!(scale > 0))
+        return SCHEDULE_ESHARES;
+    for (i = 0; i < s->num_sources; i++)
+        sum += (uint32_t)(s->sources[i].share * scale);
+    for (i = 0; i < s->num_sources; i++) {
+        uint64_t scaled = (uint32_t)(s->sources[i].share * scale);
+
+        scaled *= (uint64_t)SCHEDULE_ONE;
+        rest += scaled % sum;
+        s->sources[i].part = (uint32_t)(scaled / sum + rest / sum);
+        rest %= sum;
+    }
+    return STATESAMPLER_OK;
+}
+
+/* --- a stage -------------------------------------------------------------- */
+
+/* A part of a number, in units of 1 / ONE, rounded towards 0. */
+static inline int64_t schedule_part_of(int64_t whole, uint32_t part)
+{
+    const int64_t high = whole / SCHEDULE_ONE, low = whole % SCHEDULE_ONE;
+
+    return high * part + low * part / SCHEDULE_ONE;
+}
+
+/* The tokens of a turn on average, if each source has its part of the tokens:
+   the harmonic mean of the sources' means. */
+static inline int64_t schedule_mean(const schedule *s)
+{
+    uint64_t sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        sum += ((uint64_t)s->sources[i].part << 31) / s->sources[i].mean;
+    return (int64_t)(((uint64_t)1 << 62) / (sum ? sum : 1));
+}
+
+/* Sets *total to the tokens that a stage will have, or to its turns, in the
+   units of `owed`. What the last stages had more or less than was planned is
+   divided with this one: it is the sum of all that is owed. */
+static inline int schedule_set_total(int64_t *total, const schedule *s,
+                                     uint32_t turns)
+{
+    int64_t owed = 0;
+    uint32_t i, tokens = 0;
+
+    for (i = 0; i < s->num_sources; i++) {
+        tokens += s->sources[i].mean != 0;
+        owed += s->sources[i].owed;
+        if (s->sources[i].mean >= SCHEDULE_ONE)
+            return SCHEDULE_EMEANS;
+    }
+    if (tokens != 0 && tokens != s->num_sources)
+        return SCHEDULE_EMEANS;
+    *total = turns * (tokens ? schedule_mean(s) : SCHEDULE_ONE) - owed;
+    return STATESAMPLER_OK;
+}
+
+/* How many turns a source should have, with what it is owed, in units of
+   1 / ONE: at most 2^31 turns, more or less than none. */
+static inline int64_t schedule_due(const schedule_source *source, int64_t total)
+{
+    int64_t due = schedule_part_of(total, source->part) + source->owed;
+    int64_t turns, rest;
+
+    if (source->mean == 0)
+        return due;
+    turns = due / source->mean;
+    rest = due % source->mean;
+    if (turns >= SCHEDULE_ONE || turns <= -SCHEDULE_ONE)
+        return turns < 0 ? -SCHEDULE_ONE * SCHEDULE_ONE
+                         : SCHEDULE_ONE * SCHEDULE_ONE;
+    return turns * SCHEDULE_ONE + rest * SCHEDULE_ONE / source->mean;
+}
+
+/* The turns of a source if none is left with more than `level` due. */
+static inline uint64_t schedule_turns_above(const schedule_source *source,
+                                            int64_t level)
+{
+    if (source->part == 0 || source->due <= level)
+        return 0;
+    return ((uint64_t)source->due - (uint64_t)level + SCHEDULE_ONE - 1) >> 31;
+}
+
+static inline uint64_t schedule_sum_above(const schedule *s, int64_t level)
+{
+    uint64_t sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        sum += schedule_turns_above(s->sources + i, level);
+    return sum;
+}
+
+/* The lowest level for which a stage has turns enough. Between the first loops
+   and the last one it is above `low` and at most `high`. The first end at
+   +-2^32 turns, beyond all that may be due. */
+static inline int64_t schedule_level(const schedule *s, uint32_t turns)
+{
+    int64_t low = 0, high = 0, step;
+
+    for (step = SCHEDULE_ONE; schedule_sum_above(s, low) <= turns; step *= 2)
+        low -= step;
+    for (step = SCHEDULE_ONE; schedule_sum_above(s, high) > turns; step *= 2)
+        high += step;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (schedule_sum_above(s, middle) <= turns)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+/* Divides a stage's turns among the sources: each turn to the source that has
+   most due, the first of several. */
+static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
+{
+    uint64_t left = turns;
+    int64_t level;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].due = schedule_due(s->sources + i, total);
+    level = schedule_level(s, turns);
+    for (i = 0; i < s->num_sources; i++) {
+        const uint64_t own = schedule_turns_above(s->sources + i, level);
+
+        s->sources[i].turns = (uint32_t)own;
+        left -= own;
+    }
+    /* Those that now have exactly `level` due are more than are left. */
+    for (i = 0; left != 0; i++)
+        if (schedule_turns_above(s->sources + i, level - 1) >
+            s->sources[i].turns) {
+            s->sources[i].turns++;
+            left--;
+        }
+}
+
+/* Plans the stage that begins at s->end, and changes nothing that a state has.
+   Sets *total. */
+static inline int schedule_stage(int64_t *total, schedule *s, uint32_t turns)
+{
+    int code;
+
+    if (turns == 0 || turns > SCHEDULE_MOST_TURNS)
+        return SCHEDULE_ETURNS;
+    code = schedule_set_parts(s);
+    if (code == STATESAMPLER_OK)
+        code = schedule_set_total(total, s, turns);
+    if (code == STATESAMPLER_OK)
+        schedule_divide(s, *total, turns);
+    return code;
+}
+
+/* Begins the stage that was planned. */
+static inline void schedule_begin(schedule *s, int64_t total, uint32_t turns)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        schedule_source *source = s->sources + i;
+
+        source->owed += schedule_part_of(total, source->part);
+        if (source->mean == 0)
+            source->owed -= source->turns * SCHEDULE_ONE;
+    }
+    s->begin = s->end;
+    s->end += turns;
+}
+
+/* Gives the mix the weights of a stage. */
+static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        s->weights[i] = s->sources[i].turns;
+        if (s->weights[i] == 0)
+            s->weights[i] = STATESAMPLER_OFF;
+    }
+    return statesampler_mix_weigh(mix, s->weights);
+}
+
+/* --- with a mix ----------------------------------------------------------- */
+
+/* OK if the mix is in the schedule's present stage, or at its end. */
+static inline int schedule_check(const schedule *s, const statesampler_mix *mix)
+{
+    const uint64_t turn = statesampler_mix_turn(mix);
+
+    if (mix->stop != STATESAMPLER_STOP_NEVER)
+        return SCHEDULE_ESTOP;
+    if (mix->num_sources != s->num_sources)
+        return STATESAMPLER_EMISMATCH_SOURCES;
+    if (turn < s->begin || turn > s->end)
+        return SCHEDULE_ETURN;
+    return STATESAMPLER_OK;
+}
+
+/* Call it before each mix_next: where a stage ends, it begins the next one. If
+   it returns an error, nothing has changed. */
+static inline int schedule_follow(schedule *s, statesampler_mix *mix,
+                                  schedule_plan *plan, void *context)
+{
+    int code = schedule_check(s, mix);
+    uint32_t turns;
+    int64_t total;
+
+    if (code != STATESAMPLER_OK || statesampler_mix_turn(mix) < s->end)
+        return code;
+    turns = plan(s, s->end, context);
+    code = schedule_stage(&total, s, turns);
+    if (code == STATESAMPLER_OK)
+        code = schedule_weigh(s, mix);
+    if (code == STATESAMPLER_OK)
+        schedule_begin(s, total, turns);
+    return code;
+}
+
+/* Says how many tokens the batch of a turn had, on all ranks together: below
+   2^31. ERANGE: the mix has no such source. EMEANS: shares are not of tokens,
+   or these are too many. */
+static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
+{
+    if (source >= s->num_sources)
+        return STATESAMPLER_ERANGE_SOURCE;
+    if (s->sources[source].mean == 0 || tokens >= (uint64_t)SCHEDULE_ONE)
+        return SCHEDULE_EMEANS;
+    s->sources[source].owed -= (int64_t)tokens;
+    return STATESAMPLER_OK;
+}
+
+/* Sums up the turns of stages that are passed over. */
+static inline void schedule_sum(schedule *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].total += s->sources[i].turns;
+}
+
+/* Moves the mix over these stages, to s->end. With the sums as weights, a
+   sequence of so many turns has each source as often as the stages have. That
+   cannot fail: they are below 2^31 together, and not all 0. */
+static inline void schedule_pass(schedule *s, statesampler_mix *mix)
+{
+    uint32_t i;
+
+    if (statesampler_mix_turn(mix) == s->end)
+        return;
+    for (i = 0; i < s->num_sources; i++) {
+        const uint32_t total = s->sources[i].total;
+
+        s->weights[i] = total ? total : STATESAMPLER_OFF;
+        s->sources[i].total = 0;
+    }
+    (void)statesampler_mix_weigh(mix, s->weights);
+    (void)statesampler_mix_seek(mix, s->end);
+}
+
+/* Goes on to any turn from the present one on, in the time that it takes to
+   plan the stages between. To go back, begin again with schedule_init and
+   mix_init. ETURN: the turn has been passed. ETOKENS: stages to come are not
+   known. If a stage between is impossible, both are then at its beginning. */
+static inline int schedule_seek(schedule *s, statesampler_mix *mix,
+                                uint64_t turn, schedule_plan *plan,
+                                void *context)
+{
+    int code = schedule_check(s, mix), last;
+    uint32_t turns;
+    int64_t total;
+
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (turn < statesampler_mix_turn(mix))
+        return SCHEDULE_ETURN;
+    if (turn > s->end)
+        code = statesampler_mix_seek(mix, s->end);
+    while (code == STATESAMPLER_OK && turn > s->end) {
+        turns = plan(s, s->end, context);
+        code = schedule_stage(&total, s, turns);
+        if (code == STATESAMPLER_OK && s->sources[0].mean != 0)
+            code = SCHEDULE_ETOKENS;
+        last = code != STATESAMPLER_OK || turn - s->end <= turns;
+        if (last || s->end - statesampler_mix_turn(mix) + turns >=
+                        (uint64_t)SCHEDULE_ONE)
+            schedule_pass(s, mix);
+        if (code == STATESAMPLER_OK && last)
+            code = schedule_weigh(s, mix);
+        if (code != STATESAMPLER_OK)
+            return code;
+        schedule_begin(s, total, turns);
+        if (!last)
+            schedule_sum(s);
+    }
+    return code == STATESAMPLER_OK ? statesampler_mix_seek(mix, turn) : code;
+}
+
+/* --- states --------------------------------------------------------------- */
+
+static inline void schedule_store(unsigned char *to, uint64_t number)
+{
+    int i;
+
+    for (i = 0; i < 8; i++, number >>= 8)
+        to[i] = (unsigned char)(number & 255);
+}
+
+static inline uint64_t schedule_read(const unsigned char *from)
+{
+    uint64_t number = 0;
+    int i;
+
+    for (i = 7; i >= 0; i--)
+        number = number << 8 | from[i];
+    return number;
+}
+
+/* "SSC1" and the number of sources: a state's first word. */
+static inline uint64_t schedule_head(const schedule *s)
+{
+    return (uint64_t)s->num_sources << 32 | 0x31435353u;
+}
+
+/* Writes the state: SCHEDULE_BYTES(num_sources) bytes, the same on all
+   machines. ECAPACITY: size is smaller. */
+static inline int schedule_save(const schedule *s, void *out, size_t size)
+{
+    unsigned char *to = (unsigned char *)out;
+    const size_t needed = SCHEDULE_BYTES(s->num_sources);
+    uint32_t i;
+
+    if (size < needed)
+        return STATESAMPLER_ECAPACITY;
+    schedule_store(to, schedule_head(s));
+    schedule_store(to + 8, s->begin);
+    schedule_store(to + 16, s->end);
+    for (i = 0; i < s->num_sources; i++)
+        schedule_store(to + 24 + 8 * (size_t)i, (uint64_t)s->sources[i].owed);
+    schedule_store(to + needed - 8, statesampler_hash(0, to, needed - 8));
+    return STATESAMPLER_OK;
+}
+
+/* Goes on where a state was saved, with a mix that goes on there, too.
+   ECORRUPT: it is damaged, or of another number of sources. Nothing has then
+   changed. */
+static inline int schedule_load(schedule *s, const void *state, size_t size)
+{
+    const unsigned char *from = (const unsigned char *)state;
+    uint32_t i;
+
+    if (size != SCHEDULE_BYTES(s->num_sources))
+        return STATESAMPLER_ECORRUPT_SIZE;
+    if (schedule_read(from) != schedule_head(s))
+        return STATESAMPLER_ECORRUPT_MAGIC;
+    if (schedule_read(from + size - 8) != statesampler_hash(0, from, size - 8))
+        return STATESAMPLER_ECORRUPT_CHECK;
+    s->begin = schedule_read(from + 8);
+    s->end = schedule_read(from + 16);
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].owed =
+            (int64_t)schedule_read(from + 24 + 8 * (size_t)i);
+    return STATESAMPLER_OK;
+}
+
+STATESAMPLER_WRAP_END
+
+#endif

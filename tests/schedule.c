@@ -1,0 +1,489 @@
+/* schedule.c - does examples/extras/schedule.h give each source its share in
+   stages of any length, the same through seeks and loads, and refuse all
+   else? */
+#include "statesampler.h"
+#include "examples/extras/schedule.h"
+
+#include "check.h"
+
+enum { MOST = 40, STATE = 48 + 120 * MOST };
+
+/* Shares that change from stage to stage, and stages of changing length. */
+typedef struct story {
+    uint32_t num_sources, longest, stop;
+    uint64_t seed;
+    uint32_t tokens; /* 1: shares are of tokens */
+} story;
+
+static uint64_t draw(const story *tale, uint64_t turn, uint32_t i)
+{
+    const uint64_t numbers[3] = {tale->seed, turn, i};
+
+    return statesampler_hash(0, numbers, sizeof numbers);
+}
+
+static uint32_t tell(schedule *s, uint64_t turn, void *context)
+{
+    const story *tale = (const story *)context;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        const uint64_t x = draw(tale, turn, i);
+
+        s->sources[i].share = (double)(x >> 44) / (double)(1 + (x & 1023));
+        if ((x >> 10) % 8 == 0)
+            s->sources[i].share = 0;
+        s->sources[i].mean = tale->tokens ? 1 + (uint32_t)(x % 5000) : 0;
+    }
+    s->sources[draw(tale, turn, MOST) % s->num_sources].share = 1e6;
+    return 1 + (uint32_t)(draw(tale, turn, MOST + 1) % tale->longest);
+}
+
+static story invent(uint32_t tokens)
+{
+    story tale;
+
+    tale.num_sources = 1 + (uint32_t)check_random(MOST);
+    tale.longest = 1 + (uint32_t)check_random(check_random(3) ? 9 : 3000);
+    tale.stop = STATESAMPLER_STOP_NEVER;
+    tale.seed = check_random(UINT32_MAX);
+    tale.tokens = tokens;
+    return tale;
+}
+
+/* A mix with a schedule. */
+typedef struct run {
+    statesampler_source sources[MOST];
+    statesampler_mix mix;
+    schedule_source shares[MOST];
+    uint32_t weights[MOST];
+    schedule s;
+} run;
+
+static void begin(run *r, const story *tale)
+{
+    uint32_t i;
+
+    for (i = 0; i < tale->num_sources; i++) {
+        statesampler_desc desc;
+
+        memset(&desc, 0, sizeof desc);
+        desc.num_samples = 1 + i % 7 * 5;
+        desc.stream = i;
+        CHECK(statesampler_init(&r->sources[i].sampler, &desc) ==
+              STATESAMPLER_OK);
+        r->sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&r->mix, r->sources, tale->num_sources,
+                                tale->stop) == STATESAMPLER_OK);
+    schedule_init(&r->s, r->shares, r->weights, tale->num_sources);
+}
+
+/* --- a stage against the definition --------------------------------------- */
+
+/* Each turn goes to the source with most due, the first of several. */
+static void deal(const schedule *s, int64_t *due, uint32_t turns,
+                 uint32_t *dealt)
+{
+    uint32_t i, best;
+
+    memset(dealt, 0, s->num_sources * sizeof *dealt);
+    for (; turns > 0; turns--) {
+        best = s->num_sources;
+        for (i = 0; i < s->num_sources; i++)
+            if (s->sources[i].part > 0 &&
+                (best == s->num_sources || due[i] > due[best]))
+                best = i;
+        dealt[best]++;
+        due[best] -= SCHEDULE_ONE;
+    }
+}
+
+/* Parts are the shares, as near as whole numbers can be. */
+static void check_parts(const schedule *s)
+{
+    double sum = 0;
+    int64_t parts = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        sum += s->sources[i].share;
+    for (i = 0; i < s->num_sources; i++) {
+        const double exact =
+            s->sources[i].share / sum * (double)SCHEDULE_ONE;
+
+        CHECK((double)s->sources[i].part > exact - 2.01 - exact * 2e-8);
+        CHECK((double)s->sources[i].part < exact + 2.01 + exact * 2e-8);
+        CHECK(s->sources[i].share > 0 || s->sources[i].part == 0);
+        parts += s->sources[i].part;
+    }
+    CHECK(parts == SCHEDULE_ONE);
+}
+
+/* 1 + 1/2 + ... + 1/D, in units of 1 / ONE. */
+static int64_t harmonic(uint32_t num_sources)
+{
+    double sum = 0;
+
+    for (; num_sources > 0; num_sources--)
+        sum += 1.0 / num_sources;
+    return (int64_t)(sum * (double)SCHEDULE_ONE);
+}
+
+static void test_stages(int cases)
+{
+    static run r;
+    int k, stage;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const int64_t behind = harmonic(tale.num_sources);
+
+        begin(&r, &tale);
+        for (stage = 0; stage < 30; stage++) {
+            int64_t due[MOST], before[MOST], sum = 0;
+            int64_t waits = 0, ahead = 0; /* of those without a share */
+            uint32_t dealt[MOST], i;
+            uint64_t turns;
+
+            for (i = 0; i < tale.num_sources; i++)
+                before[i] = r.shares[i].owed;
+            CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, tell, &tale) ==
+                  STATESAMPLER_OK);
+            turns = r.s.end - r.s.begin;
+            check_parts(&r.s);
+            for (i = 0; i < tale.num_sources; i++)
+                due[i] = before[i] + (int64_t)turns * r.shares[i].part;
+            for (i = 0; i < tale.num_sources; i++)
+                if (r.shares[i].part == 0 && due[i] > 0)
+                    waits += due[i];
+                else if (r.shares[i].part == 0)
+                    ahead -= due[i];
+            deal(&r.s, due, (uint32_t)turns, dealt);
+            for (i = 0; i < tale.num_sources; i++) {
+                CHECK(r.shares[i].turns == dealt[i]);
+                CHECK(r.weights[i] == (dealt[i] ? dealt[i] : STATESAMPLER_OFF));
+                CHECK(r.shares[i].owed == due[i]);
+                CHECK(due[i] > -SCHEDULE_ONE - waits);
+                CHECK(due[i] <= behind + ahead);
+                sum += due[i];
+            }
+            CHECK(sum == 0);
+        }
+    }
+}
+
+/* --- the mix that follows ------------------------------------------------- */
+
+/* Takes turns, and checks that each stage has the turns that were planned. */
+static void take(run *r, story *tale, uint64_t turns)
+{
+    static uint32_t had[MOST];
+    uint32_t source = 0, i;
+    size_t count;
+
+    for (; turns > 0; turns--) {
+        if (statesampler_mix_turn(&r->mix) == r->s.end)
+            memset(had, 0, sizeof had);
+        CHECK(schedule_follow(&r->s, &r->mix, tell, tale) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r->mix, NULL, &count, &source) == 1);
+        had[source]++;
+        if (tale->tokens)
+            CHECK(schedule_had(&r->s, source, draw(tale, turns, source) %
+                                                  9000) == STATESAMPLER_OK);
+        if (statesampler_mix_turn(&r->mix) == r->s.end)
+            for (i = 0; i < tale->num_sources; i++)
+                CHECK(had[i] == r->shares[i].turns);
+    }
+}
+
+static size_t save(const run *r, unsigned char *state)
+{
+    const size_t own = SCHEDULE_BYTES(r->s.num_sources);
+    const size_t size = statesampler_mix_state_bytes(&r->mix);
+
+    CHECK(schedule_save(&r->s, state, own) == STATESAMPLER_OK);
+    CHECK(schedule_save(&r->s, state, own - 1) == STATESAMPLER_ECAPACITY);
+    CHECK(statesampler_mix_save(&r->mix, state + own, size) ==
+          STATESAMPLER_OK);
+    return own + size;
+}
+
+static void load(run *r, const unsigned char *state, size_t size)
+{
+    const size_t own = SCHEDULE_BYTES(r->s.num_sources);
+
+    CHECK(schedule_load(&r->s, state, own) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_load(&r->mix, state + own, size - own) ==
+          STATESAMPLER_OK);
+}
+
+/* Two runs take the same turns, and then have the same states. */
+static void check_alike(run *a, run *b, story *tale, int turns)
+{
+    unsigned char x[2 * STATE], y[2 * STATE];
+    uint32_t i = 0, j = 0;
+    uint64_t p = 0, q = 0;
+    size_t count;
+
+    for (; turns > 0; turns--) {
+        CHECK(schedule_follow(&a->s, &a->mix, tell, tale) == STATESAMPLER_OK);
+        CHECK(schedule_follow(&b->s, &b->mix, tell, tale) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&a->mix, &p, &count, &i) == 1);
+        CHECK(statesampler_mix_next(&b->mix, &q, &count, &j) == 1);
+        CHECK(i == j && p == q);
+    }
+    CHECK(a->s.begin == b->s.begin && a->s.end == b->s.end);
+    CHECK(statesampler_mix_turn(&a->mix) == statesampler_mix_turn(&b->mix));
+    CHECK(schedule_save(&a->s, x, sizeof x) == STATESAMPLER_OK);
+    CHECK(schedule_save(&b->s, y, sizeof y) == STATESAMPLER_OK);
+    CHECK(memcmp(x, y, SCHEDULE_BYTES(tale->num_sources)) == 0);
+}
+
+/* Straight, by a seek from anywhere before, and through a load. */
+static void test_places(int cases)
+{
+    static run straight, other;
+    static unsigned char state[2 * STATE];
+    int k;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const uint64_t most = 3 * (uint64_t)tale.longest + 5;
+        uint64_t from = check_random(most), turn = from + check_random(most);
+        size_t size;
+
+        begin(&straight, &tale);
+        take(&straight, &tale, turn);
+        begin(&other, &tale);
+        take(&other, &tale, from);
+        CHECK(schedule_seek(&other.s, &other.mix, turn, tell, &tale) ==
+              STATESAMPLER_OK);
+        check_alike(&straight, &other, &tale, 40);
+        size = save(&straight, state);
+        begin(&other, &tale);
+        take(&other, &tale, check_random(20));
+        load(&other, state, size);
+        check_alike(&straight, &other, &tale, 40);
+    }
+}
+
+/* Turns past 2^32, over many sums of stages. */
+static uint32_t long_stages(schedule *s, uint64_t turn, void *context)
+{
+    (void)context;
+    s->sources[0].share = turn % 3 ? 1 : 2;
+    s->sources[1].share = 5;
+    s->sources[2].share = turn % 2 ? 0 : 1e-8;
+    return SCHEDULE_MOST_TURNS - 1;
+}
+
+static void test_far(void)
+{
+    static run r;
+    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0};
+    const uint64_t turn = (uint64_t)SCHEDULE_MOST_TURNS * 45 - 7;
+    uint64_t steps[3], sum = 0;
+    uint32_t i;
+
+    begin(&r, &tale);
+    CHECK(schedule_seek(&r.s, &r.mix, turn, long_stages, NULL) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&r.mix) == turn);
+    for (i = 0; i < 3; i++) {
+        const statesampler *s = &r.sources[i].sampler;
+
+        steps[i] = statesampler_epoch(s) * statesampler_num_steps(s) +
+                   statesampler_step(s);
+        sum += steps[i];
+    }
+    CHECK(sum == turn);
+    CHECK(steps[1] > turn / 7 * 5 && steps[1] < turn / 6 * 5);
+    CHECK(steps[2] > 5 && steps[2] < 15); /* 1e-8 of 6 or 7, every other time */
+}
+
+/* --- shares of tokens ----------------------------------------------------- */
+
+static uint32_t by_tokens(schedule *s, uint64_t turn, void *context)
+{
+    const uint32_t *means = (const uint32_t *)context;
+    uint32_t i;
+
+    (void)turn;
+    for (i = 0; i < s->num_sources; i++) {
+        s->sources[i].share = 1 + i % 3;
+        s->sources[i].mean = means[i];
+    }
+    return 50;
+}
+
+/* Batches that differ from their means by far, always to the same side: tokens
+   are in their shares all the same, to within a few batches. */
+static void test_tokens(int turns)
+{
+    static run r;
+    story tale = {9, 1, STATESAMPLER_STOP_NEVER, 3, 1};
+    uint32_t means[9], i, source = 0;
+    double had[9] = {0}, sum = 0, parts = 0;
+    size_t count;
+
+    for (i = 0; i < 9; i++) {
+        means[i] = 1000 + 4000 * i;
+        parts += 1 + i % 3;
+    }
+    begin(&r, &tale);
+    for (; turns > 0; turns--) {
+        uint64_t tokens;
+
+        CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, NULL, &count, &source) == 1);
+        tokens = means[source] / (1 + source % 4) + check_random(500);
+        CHECK(schedule_had(&r.s, source, tokens) == STATESAMPLER_OK);
+        had[source] += (double)tokens;
+        sum += (double)tokens;
+    }
+    for (i = 0; i < 9; i++) {
+        const double share = sum * (1 + i % 3) / parts;
+
+        CHECK(had[i] > share - 3.0 * means[8]);
+        CHECK(had[i] < share + 3.0 * means[8]);
+    }
+    CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, by_tokens, means) ==
+          SCHEDULE_ETOKENS);
+    tale = invent(1);
+    begin(&r, &tale);
+    take(&r, &tale, 500);
+}
+
+/* --- what is refused ------------------------------------------------------ */
+
+typedef struct bad {
+    double share[3];
+    uint32_t mean[3], turns;
+} bad;
+
+static uint32_t tell_bad(schedule *s, uint64_t turn, void *context)
+{
+    const bad *b = (const bad *)context;
+    uint32_t i;
+
+    (void)turn;
+    for (i = 0; i < 3; i++) {
+        s->sources[i].share = b->share[i];
+        s->sources[i].mean = b->mean[i];
+    }
+    return b->turns;
+}
+
+static void check_bad(double a, double b, double c, uint32_t mean,
+                      uint32_t other, uint32_t turns, int code)
+{
+    static run r, same;
+    bad what = {{a, b, c}, {mean, other, mean}, 0};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0};
+    unsigned char before[2 * STATE], after[2 * STATE];
+    size_t size;
+
+    what.turns = turns;
+    begin(&r, &tale);
+    take(&r, &tale, 10);
+    CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+          STATESAMPLER_OK);
+    size = save(&r, before);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == code);
+    if (code == STATESAMPLER_OK)
+        return;
+    CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+    if (code != SCHEDULE_ETOKENS) {
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 99, tell_bad, &what) ==
+              code);
+        CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+    }
+    begin(&same, &tale);
+    take(&same, &tale, r.s.end);
+    check_alike(&r, &same, &tale, 30);
+}
+
+static void test_refusals(void)
+{
+    static run r;
+    const double zero = 0, nan = zero / zero, infinite = 1 / zero;
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0};
+    unsigned char state[2 * STATE], damaged[2 * STATE];
+    size_t size, i;
+
+    check_bad(1, 0, 0, 0, 0, 5, STATESAMPLER_OK);
+    check_bad(1e270, 1, 1e-270, 0, 0, 5, STATESAMPLER_OK);
+    check_bad(1, 2, 3, 7, 9, SCHEDULE_MOST_TURNS, STATESAMPLER_OK);
+    check_bad(1, 2, 3, 0, 0, 0, SCHEDULE_ETURNS);
+    check_bad(1, 2, 3, 0, 0, SCHEDULE_MOST_TURNS + 1, SCHEDULE_ETURNS);
+    check_bad(0, 0, 0, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1, -1e-300, 1, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1, nan, 1, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(nan, 1, 1, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1, infinite, 1, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1e280, 1, 1, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1e-280, 0, 0, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1, 2, 3, 0, 1, 5, SCHEDULE_EMEANS);
+    check_bad(1, 2, 3, 1, 0, 5, SCHEDULE_EMEANS);
+    check_bad(1, 2, 3, 1, (uint32_t)SCHEDULE_ONE, 5, SCHEDULE_EMEANS);
+
+    begin(&r, &tale);
+    take(&r, &tale, 100);
+    CHECK(schedule_seek(&r.s, &r.mix, 99, tell, &tale) == SCHEDULE_ETURN);
+    CHECK(schedule_had(&r.s, 3, 1) == STATESAMPLER_ERANGE_SOURCE);
+    CHECK(schedule_had(&r.s, 1, 1) == SCHEDULE_EMEANS);
+    r.shares[1].mean = 1;
+    CHECK(schedule_had(&r.s, 1, (uint64_t)SCHEDULE_ONE) == SCHEDULE_EMEANS);
+    CHECK(schedule_had(&r.s, 1, (uint64_t)SCHEDULE_ONE - 1) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&r.mix, r.s.end) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ETURN);
+    r.s.begin = r.s.end = 1000;
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ETURN);
+    r.s.num_sources = 2;
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) ==
+          STATESAMPLER_EMISMATCH_SOURCES);
+    tale.stop = STATESAMPLER_STOP_ALL;
+    begin(&r, &tale);
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ESTOP);
+    CHECK(schedule_seek(&r.s, &r.mix, 5, tell, &tale) == SCHEDULE_ESTOP);
+
+    tale.stop = STATESAMPLER_STOP_NEVER;
+    begin(&r, &tale);
+    take(&r, &tale, 17);
+    (void)save(&r, state);
+    size = SCHEDULE_BYTES(3);
+    for (i = 0; i < 8 * size; i++) {
+        int code;
+
+        memcpy(damaged, state, size);
+        damaged[i / 8] = (unsigned char)(damaged[i / 8] ^ 1 << i % 8);
+        code = schedule_load(&r.s, damaged, size);
+        CHECK(code == (i < 64 ? STATESAMPLER_ECORRUPT_MAGIC
+                              : STATESAMPLER_ECORRUPT_CHECK));
+        CHECK(schedule_save(&r.s, damaged, size) == STATESAMPLER_OK);
+        CHECK(memcmp(damaged, state, size) == 0);
+    }
+    CHECK(schedule_load(&r.s, state, size - 1) == STATESAMPLER_ECORRUPT_SIZE);
+    CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
+    CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
+                 statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
+    for (i = 0; i < 6; i++)
+        CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
+                     statesampler_error(-9999)) != 0);
+}
+
+int main(int argc, char **argv)
+{
+    int reduced = check_reduced(argc, argv);
+
+    test_stages(reduced ? 20 : 500);
+    test_places(reduced ? 20 : 500);
+    test_far();
+    test_tokens(reduced ? 3000 : 30000);
+    test_refusals();
+    return check_done("schedule");
+}
