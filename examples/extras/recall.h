@@ -20,6 +20,25 @@
 
 STATESAMPLER_WRAP_BEGIN
 
+/* Goes to the first step that begins in an epoch, as the steps of CARRY are
+   counted through all epochs. One that is too far off is another where numbers
+   wrap, or a step that seek refuses. */
+static inline int recall_carry(statesampler *s, uint64_t epoch)
+{
+    const uint64_t now = statesampler_epoch(s), step = statesampler_step(s);
+    const uint64_t at = statesampler_position(s);
+    const uint64_t global =
+        (uint64_t)s->run.shape.world_size * s->run.shape.batch_size;
+    const int back = epoch < now;
+    uint64_t by = back ? now - epoch : epoch - now;
+    int code;
+
+    by = by * s->run.num_samples + (back ? at : global - 1 - at);
+    code = statesampler_seek(s, back ? step - by / global : step + by / global);
+    return code == STATESAMPLER_OK && statesampler_epoch(s) != epoch
+               ? STATESAMPLER_ERANGE : code;
+}
+
 /* The sources in the state of a mix or mixture; 0: it is of neither. */
 static inline uint32_t recall_sources(const void *state, size_t size)
 {

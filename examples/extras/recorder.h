@@ -40,23 +40,6 @@ static inline const char *recorder_error(int code)
     return statesampler_error(code);
 }
 
-/* Goes to the first step that begins in an epoch, as the steps of CARRY are
-   counted through all epochs. One that is too far off is another where numbers
-   wrap, or a step that seek refuses. */
-static inline int recorder_carry(statesampler *s, const statesampler_desc *desc,
-                                 uint64_t epoch)
-{
-    uint64_t step = statesampler_step(s), at = statesampler_position(s), by;
-    uint64_t global = (uint64_t)desc->world_size * desc->batch_size;
-    int back = epoch < desc->epoch, code;
-
-    by = back ? desc->epoch - epoch : epoch - desc->epoch;
-    by = by * desc->num_samples + (back ? at : global - 1 - at);
-    code = statesampler_seek(s, back ? step - by / global : step + by / global);
-    return code == STATESAMPLER_OK && statesampler_epoch(s) != epoch
-               ? STATESAMPLER_ERANGE : code;
-}
-
 static inline int recorder_open_sampler(recorder *r, const void *state,
                                         size_t size)
 {
@@ -81,7 +64,7 @@ static inline int recorder_open_sampler(recorder *r, const void *state,
     if (r->epoch == statesampler_epoch(s))
         return STATESAMPLER_OK;
     if (desc.tail == STATESAMPLER_TAIL_CARRY)
-        return recorder_carry(s, &desc, r->epoch);
+        return recall_carry(s, r->epoch);
     statesampler_begin(s, r->epoch);
     return STATESAMPLER_OK;
 }
