@@ -210,7 +210,7 @@ static void check_step(const history_walk *walk, const record *one)
     size_t count, all = 0, i;
     uint32_t rank;
 
-    CHECK(history_served(walk, one->epoch, one->step));
+    CHECK(history_served(&walk->stretch, one->epoch, one->step));
     for (rank = 0; rank < one->world_size; rank++) {
         CHECK(history_at(walk, rank, one->epoch, one->step, out, &count) == 1);
         CHECK(count == one->counts[rank]);
@@ -244,24 +244,37 @@ static void check_sample(const history_walk *walk, const record *one)
 /* The stretches have these steps, in this order, and no others. */
 static size_t check_stretch(const history_walk *walk, size_t at)
 {
-    uint64_t epoch = walk->begin_epoch, step = walk->begin_step;
+    uint64_t epoch = walk->stretch.begin_epoch, step = walk->stretch.begin_step;
     uint64_t out[BATCH];
     size_t count;
 
-    while (history_served(walk, epoch, step)) {
+    while (history_served(&walk->stretch, epoch, step)) {
         if (history_at(walk, 0, epoch, step, out, &count) == 0) {
             epoch++; /* by the 0 of next */
             step = 0;
             continue;
         }
         CHECK(served[at].step == step);
-        CHECK(walk->log.carry || served[at].epoch == epoch);
+        CHECK(walk->stretch.log.carry || served[at].epoch == epoch);
         check_step(walk, &served[at]);
         check_sample(walk, &served[at]);
         at++;
         step++;
     }
     return at;
+}
+
+/* Only a seek forward, and the beginning of an epoch, skip. */
+static void check_skips(const history_stretch *one)
+{
+    if (one->kind == HISTORY_SEEK && one->to_step > one->end_step) {
+        CHECK(history_skipped(one, one->end_epoch, one->end_step));
+        CHECK(history_skipped(one, one->end_epoch, one->to_step - 1));
+        CHECK(!history_skipped(one, one->end_epoch, one->to_step));
+    } else if (one->kind != HISTORY_EPOCH) {
+        CHECK(!history_skipped(one, one->end_epoch, one->end_step));
+    }
+    CHECK(!history_served(one, one->end_epoch, one->end_step));
 }
 
 static void check_walk(const run *r)
@@ -273,14 +286,7 @@ static void check_walk(const run *r)
     history_open(&walk, &r->h.log, &r->s);
     while ((code = history_next(&walk)) == 1) {
         at = check_stretch(&walk, at);
-        if (walk.kind == HISTORY_SEEK && walk.to_step > walk.end_step) {
-            CHECK(history_skipped(&walk, walk.end_epoch, walk.end_step));
-            CHECK(history_skipped(&walk, walk.end_epoch, walk.to_step - 1));
-            CHECK(!history_skipped(&walk, walk.end_epoch, walk.to_step));
-        } else if (walk.kind != HISTORY_EPOCH) {
-            CHECK(!history_skipped(&walk, walk.end_epoch, walk.end_step));
-        }
-        CHECK(!history_served(&walk, walk.end_epoch, walk.end_step));
+        check_skips(&walk.stretch);
     }
     CHECK(code == 0 && history_next(&walk) == 0);
     CHECK(at == r->steps);
@@ -299,10 +305,476 @@ static void test_runs(int cases)
     }
 }
 
+/* --- the same for mixes --------------------------------------------------- */
+
+enum { SOURCES = 5, MIX_STATE = 48 + 120 * SOURCES };
+enum { MIX_HISTORY = HISTORY_MIX_BYTES(SOURCES, EVENTS) };
+
+typedef struct mix_checkpoint {
+    unsigned char history[MIX_HISTORY], state[MIX_STATE];
+    size_t size, steps;
+    statesampler_desc desc[SOURCES];
+} mix_checkpoint;
+
+typedef struct mix_run {
+    statesampler_desc desc[SOURCES];
+    statesampler_source sources[SOURCES];
+    statesampler_mix mix;
+    uint32_t num_sources, stop;
+    unsigned char memory[MIX_HISTORY];
+    history h;
+    size_t steps;
+    mix_checkpoint kept[KEPT];
+    size_t num_kept;
+    /* for walks */
+    statesampler_source other[SOURCES];
+    uint32_t weights[SOURCES];
+    unsigned char state[MIX_STATE];
+} mix_run;
+
+static uint32_t record_source[STEPS];
+
+static void new_mix_shape(mix_run *r)
+{
+    const uint32_t world_size = 1 + (uint32_t)check_random(4);
+    uint32_t i;
+
+    for (i = 0; i < r->num_sources; i++) {
+        r->desc[i].world_size = world_size;
+        r->desc[i].batch_size = 1 + (uint32_t)check_random(3);
+        r->desc[i].drop_last =
+            r->desc[i].tail != STATESAMPLER_TAIL_CARRY && check_random(4) == 0;
+    }
+}
+
+static uint32_t new_weight(void)
+{
+    return check_random(4) == 0 ? STATESAMPLER_OFF
+                                : (uint32_t)check_random(6);
+}
+
+/* Makes the samplers and the mix. Returns 0 if there is no such mix. */
+static int start_mix(mix_run *r)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->num_sources; i++) {
+        CHECK(statesampler_init(&r->sources[i].sampler, &r->desc[i]) ==
+              STATESAMPLER_OK);
+        r->sources[i].weight = 1 + i;
+    }
+    return statesampler_mix_init(&r->mix, r->sources, r->num_sources,
+                                 r->stop) == STATESAMPLER_OK &&
+           history_mix_init(&r->h, r->memory, sizeof r->memory, &r->mix) ==
+               STATESAMPLER_OK;
+}
+
+static void begin_mix(mix_run *r)
+{
+    do {
+        uint32_t i;
+
+        r->num_sources = 1 + (uint32_t)check_random(SOURCES);
+        r->stop = (uint32_t)check_random(4);
+        for (i = 0; i < r->num_sources; i++) {
+            statesampler_desc *d = &r->desc[i];
+
+            memset(d, 0, sizeof *d);
+            d->num_samples = check_random(20);
+            d->stream = i;
+            d->epoch = check_random(5);
+            d->tail = (uint32_t)check_random(4);
+            if (r->stop != STATESAMPLER_STOP_NEVER || d->num_samples == 0)
+                d->tail %= STATESAMPLER_TAIL_CARRY;
+            d->partition = d->tail == STATESAMPLER_TAIL_CARRY
+                               ? STATESAMPLER_PARTITION_INTERLEAVED
+                               : (uint32_t)check_random(2);
+        }
+        new_mix_shape(r);
+    } while (!start_mix(r) || statesampler_mix_num_turns(&r->mix) == 0);
+    r->steps = r->num_kept = 0;
+}
+
+static void take_turns(mix_run *r, uint64_t turns)
+{
+    const uint32_t world_size = r->desc[0].world_size;
+
+    for (; turns > 0 && r->steps < STEPS; turns--) {
+        record *one = &served[r->steps];
+        size_t count = 0, all = 0;
+        uint32_t rank, source = 0;
+        int more = 1;
+
+        one->epoch = statesampler_mix_epoch(&r->mix);
+        one->step = statesampler_mix_turn(&r->mix);
+        one->world_size = world_size;
+        for (rank = 0; rank < world_size && more == 1; rank++) {
+            CHECK(statesampler_mix_reshape(&r->mix, rank, world_size) ==
+                  STATESAMPLER_OK);
+            more = statesampler_mix_at(&r->mix, one->step, one->samples + all,
+                                       &count, &record_source[r->steps]);
+            one->counts[rank] = (uint32_t)count;
+            all += count;
+        }
+        CHECK(statesampler_mix_reshape(&r->mix, 0, world_size) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r->mix, NULL, &count, &source) == more);
+        CHECK(more == 0 || source == record_source[r->steps]);
+        r->steps += more == 1;
+    }
+}
+
+static void seek_turn(mix_run *r)
+{
+    const uint64_t now = statesampler_mix_turn(&r->mix);
+    const size_t before = r->h.log.size;
+    uint64_t to = now + check_random(9);
+    int code;
+
+    if (check_random(3) == 0)
+        to = now - check_random(now + 1);
+    code = history_mix_seek(&r->h, &r->mix, to);
+    CHECK(code == STATESAMPLER_OK || STATESAMPLER_KIND(code) ==
+                                         STATESAMPLER_ERANGE);
+    CHECK(r->h.log.size ==
+          before + (code == STATESAMPLER_OK && to != now ? 32 : 0));
+}
+
+static void weigh(mix_run *r)
+{
+    uint32_t weights[SOURCES], i;
+    int code;
+
+    for (i = 0; i < r->num_sources; i++)
+        weights[i] = new_weight();
+    code = history_mix_weigh(&r->h, &r->mix, weights);
+    CHECK(code == STATESAMPLER_OK || STATESAMPLER_KIND(code) ==
+                                         STATESAMPLER_EINVAL);
+}
+
+static void keep_mix(mix_run *r)
+{
+    const size_t size = statesampler_mix_state_bytes(&r->mix);
+    mix_checkpoint *one;
+
+    if (r->num_kept == KEPT) { /* the oldest goes */
+        memmove(r->kept, r->kept + 1, (KEPT - 1) * sizeof *r->kept);
+        r->num_kept--;
+    }
+    one = &r->kept[r->num_kept++];
+    one->size = history_save(&r->h);
+    memcpy(one->history, r->h.bytes, one->size);
+    CHECK(statesampler_mix_save(&r->mix, one->state, size) ==
+          STATESAMPLER_OK);
+    memcpy(one->desc, r->desc, sizeof one->desc);
+    one->steps = r->steps;
+}
+
+static void resume_mix(mix_run *r)
+{
+    const size_t which = (size_t)check_random(r->num_kept);
+    const mix_checkpoint *one = &r->kept[which];
+    int code;
+
+    r->num_kept = which + 1;
+    memcpy(r->desc, one->desc, sizeof one->desc);
+    if (check_random(2) == 0)
+        new_mix_shape(r);
+    if (start_mix(r))
+        code = history_mix_load(&r->h, &r->mix, one->history, one->size,
+                                one->state,
+                                statesampler_mix_state_bytes(&r->mix),
+                                r->other, r->weights, r->state);
+    else
+        code = STATESAMPLER_EINVAL;
+    if (code != STATESAMPLER_OK) { /* not in this shape */
+        CHECK(STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL);
+        memcpy(r->desc, one->desc, sizeof one->desc);
+        CHECK(start_mix(r));
+        CHECK(history_mix_load(&r->h, &r->mix, one->history, one->size,
+                               one->state,
+                               statesampler_mix_state_bytes(&r->mix), r->other,
+                               r->weights, r->state) == STATESAMPLER_OK);
+    }
+    r->steps = one->steps;
+}
+
+static void reshape_mix(mix_run *r)
+{
+    const uint32_t world_size = 1 + (uint32_t)check_random(4);
+    uint32_t i;
+
+    if (history_mix_reshape(&r->h, &r->mix, 0, world_size) != STATESAMPLER_OK)
+        return;
+    for (i = 0; i < r->num_sources; i++)
+        r->desc[i].world_size = world_size;
+}
+
+static void act_mix(mix_run *r)
+{
+    switch (check_random(8)) {
+    case 0:
+        seek_turn(r);
+        break;
+    case 1:
+        weigh(r);
+        break;
+    case 2:
+        reshape_mix(r);
+        break;
+    case 3:
+        keep_mix(r);
+        break;
+    case 4:
+        if (r->num_kept > 0)
+            resume_mix(r);
+        break;
+    default:
+        take_turns(r, check_random(25));
+        break;
+    }
+}
+
+static void check_turn(history_mix_walk *walk, size_t at)
+{
+    const record *one = &served[at];
+    uint64_t out[BATCH];
+    uint32_t rank, source;
+    size_t count, all = 0, i;
+
+    CHECK(history_served(&walk->stretch, one->epoch, one->step));
+    for (rank = 0; rank < one->world_size; rank++) {
+        CHECK(history_mix_at(walk, rank, one->epoch, one->step, out, &count,
+                             &source) == 1);
+        CHECK(count == one->counts[rank] && source == record_source[at]);
+        for (i = 0; i < count; i++)
+            CHECK(out[i] == one->samples[all + i]);
+        all += count;
+    }
+}
+
+/* The turns of a stretch, in order; and then some of them in any order. */
+static size_t check_turns(history_mix_walk *walk, size_t at)
+{
+    uint64_t epoch = walk->stretch.begin_epoch;
+    uint64_t turn = walk->stretch.begin_step, out[BATCH];
+    const size_t first = at;
+    size_t count;
+    uint32_t source;
+    int i;
+
+    while (history_served(&walk->stretch, epoch, turn)) {
+        if (history_mix_at(walk, 0, epoch, turn, out, &count, &source) == 0) {
+            epoch++;
+            turn = 0;
+            continue;
+        }
+        CHECK(served[at].step == turn && served[at].epoch == epoch);
+        check_turn(walk, at++);
+        turn++;
+    }
+    for (i = 0; i < 3 && at > first; i++)
+        check_turn(walk, first + (size_t)check_random(at - first));
+    return at;
+}
+
+static void test_mixes(int cases)
+{
+    static mix_run r;
+    history_mix_walk walk;
+    int k, events, code;
+
+    for (k = 0; k < cases; k++) {
+        size_t at = 0;
+
+        begin_mix(&r);
+        for (events = (int)check_random(EVENTS); events > 0; events--)
+            act_mix(&r);
+        history_mix_open(&walk, &r.h.log, &r.mix, r.other, r.weights, r.state);
+        while ((code = history_mix_next(&walk)) == 1) {
+            at = check_turns(&walk, at);
+            check_skips(&walk.stretch);
+        }
+        CHECK(code == 0 && history_mix_next(&walk) == 0);
+        CHECK(at == r.steps);
+    }
+}
+
+/* --- what is refused ------------------------------------------------------ */
+
+/* A run that seeks until its history is full does nothing then. */
+static void test_full(void)
+{
+    static unsigned char small[HISTORY_BYTES(3)], saved[HISTORY_BYTES(3)];
+    statesampler_desc d;
+    statesampler s, before;
+    history h;
+    size_t size;
+    int i;
+
+    memset(&d, 0, sizeof d);
+    d.num_samples = 1000;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(history_init(&h, small, HISTORY_BYTES(0) - 1, &s) ==
+          STATESAMPLER_ECAPACITY);
+    CHECK(history_init(&h, small, sizeof small, &s) == STATESAMPLER_OK);
+    CHECK(history_seek(&h, &s, 1001) == STATESAMPLER_ERANGE_END);
+    CHECK(history_reshape(&h, &s, 2, 2, 1) == STATESAMPLER_EINVAL_RANK);
+    CHECK(history_resize(&h, &s, 2000) == STATESAMPLER_EINVAL_RESIZE);
+    CHECK(h.log.size == HISTORY_BYTES(0) - 8);
+    for (i = 1; history_seek(&h, &s, 10 * (uint64_t)i) == STATESAMPLER_OK; i++)
+        ;
+    CHECK(i >= 4 && i <= 5);
+    CHECK(statesampler_step(&s) == 10 * (uint64_t)(i - 1));
+    before = s;
+    CHECK(history_seek(&h, &s, 999) == HISTORY_EFULL);
+    CHECK(history_begin(&h, &s, 5) == HISTORY_EFULL);
+    CHECK(history_reshape(&h, &s, 0, 2, 1) == HISTORY_EFULL);
+    CHECK(memcmp(&before, &s, sizeof s) == 0);
+    size = history_save(&h);
+    CHECK(size <= sizeof small);
+    memcpy(saved, small, size);
+    /* A load needs room for a new shape. */
+    {
+        unsigned char state[STATESAMPLER_STATE_BYTES];
+
+        CHECK(statesampler_save(&s, state, sizeof state) == STATESAMPLER_OK);
+        CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
+              HISTORY_EFULL);
+        CHECK(memcmp(saved, small, size) == 0);
+    }
+}
+
+/* Every bit of a history, and every length but its own. */
+static void test_damage(void)
+{
+    static unsigned char memory[HISTORY_BYTES(9)], saved[HISTORY_BYTES(9)];
+    unsigned char state[STATESAMPLER_STATE_BYTES], other[sizeof state];
+    statesampler_desc d;
+    statesampler s, before;
+    history h;
+    size_t size, i;
+
+    memset(&d, 0, sizeof d);
+    d.num_samples = 1000;
+    d.seed = 5;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(history_init(&h, memory, sizeof memory, &s) == STATESAMPLER_OK);
+    CHECK(statesampler_save(&s, other, sizeof other) == STATESAMPLER_OK);
+    CHECK(history_seek(&h, &s, 30) == STATESAMPLER_OK);
+    CHECK(history_begin(&h, &s, 3) == STATESAMPLER_OK);
+    CHECK(statesampler_save(&s, state, sizeof state) == STATESAMPLER_OK);
+    size = history_save(&h);
+    memcpy(saved, memory, size);
+    before = s;
+    for (i = 0; i < 8 * size; i++) {
+        saved[i / 8] = (unsigned char)(saved[i / 8] ^ 1 << i % 8);
+        CHECK(STATESAMPLER_KIND(history_load(&h, &s, saved, size, state,
+                                             sizeof state)) ==
+              STATESAMPLER_ECORRUPT);
+        saved[i / 8] = (unsigned char)(saved[i / 8] ^ 1 << i % 8);
+    }
+    for (i = 0; i <= size + 8; i++)
+        CHECK(i == size ||
+              STATESAMPLER_KIND(history_load(&h, &s, saved, i, state,
+                                             sizeof state)) ==
+                  STATESAMPLER_ECORRUPT);
+    CHECK(history_load(&h, &s, saved, size, other, sizeof other) ==
+          HISTORY_EORDER);
+    CHECK(history_load(&h, &s, saved, size, state, sizeof state - 1) ==
+          STATESAMPLER_ECORRUPT_SIZE);
+    CHECK(memcmp(&before, &s, sizeof s) == 0);
+    CHECK(memcmp(saved, memory, size) == 0);
+    d.seed = 6;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
+          STATESAMPLER_EMISMATCH_SEED);
+    statesampler_begin(&s, 7);
+    CHECK(statesampler_save(&s, other, sizeof other) == STATESAMPLER_OK);
+    CHECK(history_load(&h, &s, saved, size, other, sizeof other) ==
+          HISTORY_EOTHER);
+    /* A sampler that somebody took back without a word. */
+    CHECK(history_init(&h, memory, sizeof memory, &s) == STATESAMPLER_OK);
+    CHECK(history_seek(&h, &s, 30) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(&s, 29) == STATESAMPLER_OK);
+    CHECK(history_seek(&h, &s, 40) == HISTORY_EORDER);
+    CHECK(history_begin(&h, &s, 9) == HISTORY_EORDER);
+    CHECK(history_reshape(&h, &s, 0, 3, 1) == HISTORY_EORDER);
+    CHECK(statesampler_step(&s) == 29);
+}
+
+/* A state of a mix that another history does not lead to, and one of other
+   sources. */
+static void test_mix_refusals(void)
+{
+    static mix_run r;
+    static unsigned char saved[MIX_HISTORY], state[MIX_STATE];
+    const uint32_t weights[2] = {3, 1};
+    size_t size, bytes;
+
+    memset(&r, 0, sizeof r);
+    r.num_sources = 2;
+    r.desc[0].num_samples = 50;
+    r.desc[1].num_samples = 70;
+    r.desc[0].world_size = r.desc[1].world_size = 1;
+    CHECK(history_mix_init(&r.h, r.memory, HISTORY_MIX_BYTES(2, 0) - 1,
+                           (start_mix(&r), &r.mix)) == STATESAMPLER_ECAPACITY);
+    CHECK(start_mix(&r));
+    take_turns(&r, 10);
+    CHECK(history_mix_weigh(&r.h, &r.mix, weights) == STATESAMPLER_OK);
+    take_turns(&r, 5);
+    CHECK(history_mix_seek(&r.h, &r.mix, 9) == STATESAMPLER_ERANGE_BASE);
+    size = history_save(&r.h);
+    memcpy(saved, r.memory, size);
+    bytes = statesampler_mix_state_bytes(&r.mix);
+    CHECK(statesampler_mix_save(&r.mix, state, bytes) == STATESAMPLER_OK);
+    CHECK(start_mix(&r));
+    CHECK(statesampler_mix_seek(&r.mix, 15) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_save(&r.mix, r.state, bytes) == STATESAMPLER_OK);
+    memcpy(r.kept[0].state, r.state, bytes);
+    CHECK(history_mix_load(&r.h, &r.mix, saved, size, r.kept[0].state, bytes,
+                           r.other, r.weights, r.state) == HISTORY_EOTHER);
+    CHECK(statesampler_mix_seek(&r.mix, 8) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_save(&r.mix, r.kept[0].state, bytes) ==
+          STATESAMPLER_OK);
+    CHECK(history_mix_load(&r.h, &r.mix, saved, size, r.kept[0].state, bytes,
+                           r.other, r.weights, r.state) == HISTORY_EORDER);
+    CHECK(statesampler_mix_turn(&r.mix) == 8);
+    CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,
+                           r.weights, r.state) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&r.mix) == 15);
+    r.h.capacity = r.h.log.size + 8;
+    CHECK(history_mix_seek(&r.h, &r.mix, 16) == HISTORY_EFULL);
+    CHECK(history_mix_reshape(&r.h, &r.mix, 0, 2) == HISTORY_EFULL);
+    CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,
+                           r.weights, r.state) == HISTORY_EFULL);
+    CHECK(statesampler_mix_turn(&r.mix) == 15);
+    r.num_sources = 1;
+    CHECK(start_mix(&r));
+    CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,
+                           r.weights, r.state) ==
+          STATESAMPLER_EMISMATCH_SOURCES);
+}
+
+static void test_sentences(void)
+{
+    int code;
+
+    for (code = HISTORY_EOTHER; code <= HISTORY_EFULL; code++)
+        CHECK(strcmp(history_error(code), statesampler_error(-9999)) != 0);
+    CHECK(strcmp(history_error(STATESAMPLER_ERANGE_END),
+                 statesampler_error(STATESAMPLER_ERANGE_END)) == 0);
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
 
     test_runs(reduced ? 30 : 1000);
+    test_mixes(reduced ? 30 : 1000);
+    test_full();
+    test_damage();
+    test_mix_refusals();
+    test_sentences();
     return check_done("history");
 }

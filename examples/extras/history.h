@@ -27,7 +27,7 @@
 
      history_open(&walk, &h.log, &sampler);
      while ((code = history_next(&walk)) == 1)
-         if (history_served(&walk, epoch, step))
+         if (history_served(&walk.stretch, epoch, step))
              history_at(&walk, rank, epoch, step, batch, &count);
 
    A step that was served twice is in two stretches. One that no stretch has,
@@ -59,6 +59,9 @@ STATESAMPLER_WRAP_BEGIN
 /* The memory for so many events. */
 #define HISTORY_BYTES(events) \
     (16 + STATESAMPLER_STATE_BYTES + 40 * ((size_t)(events) + 1) + 8)
+#define HISTORY_MIX_BYTES(sources, events)                    \
+    (104 + 128 * (size_t)(sources) +                          \
+     (24 + 8 * (((size_t)(sources) + 1) / 2)) * (size_t)(events))
 
 /* What was noted. */
 typedef struct history_log {
@@ -118,7 +121,7 @@ static inline uint64_t history_head(const history_log *log)
 }
 
 /* The bytes of the state at the start. */
-static inline size_t history_start(const history_log *log)
+static inline size_t history_state_bytes(const history_log *log)
 {
     return log->num_sources == 0 ? STATESAMPLER_STATE_BYTES
                                  : 48 + 120 * (size_t)log->num_sources;
@@ -331,16 +334,81 @@ static inline int history_resize(history *h, statesampler *s,
 
 /* --- a walk --------------------------------------------------------------- */
 
-typedef struct history_walk {
+/* What was served between two events. */
+typedef struct history_stretch {
     history_log log;
-    uint64_t begin_epoch, begin_step; /* of the stretch */
-    uint64_t end_epoch, end_step;     /* the first place that is not in it */
-    uint32_t kind;                    /* of the event there; 0: the present */
-    uint64_t to_epoch, to_step;       /* where that leads */
-    statesampler sampler;             /* at the stretch's beginning */
-    size_t at;                        /* private: of that event */
-    uint64_t now_epoch, now_step;     /* private: the present */
+    uint64_t begin_epoch, begin_step;
+    uint64_t end_epoch, end_step; /* the first place that is not in it */
+    uint32_t kind;                /* of the event there; 0: the present */
+    uint64_t to_epoch, to_step;   /* where that leads */
+    size_t at;                    /* private: of that event; 0: not begun */
+    uint64_t now_epoch, now_step; /* private: the present */
+} history_stretch;
+
+typedef struct history_walk {
+    history_stretch stretch;
+    statesampler sampler; /* at the stretch's beginning */
 } history_walk;
+
+/* Before the first stretch of a run that has come to this place. */
+static inline void history_start(history_stretch *stretch,
+                                 const history_log *log, uint64_t epoch,
+                                 uint64_t step)
+{
+    stretch->log = *log;
+    stretch->at = 0;
+    stretch->kind = HISTORY_SHAPE;
+    stretch->now_epoch = epoch;
+    stretch->now_step = step;
+}
+
+/* The stretch begins at this place, and ends at the event that comes next or at
+   the present. */
+static inline void history_begin_at(history_stretch *stretch, uint64_t epoch,
+                                    uint64_t step)
+{
+    stretch->begin_epoch = epoch;
+    stretch->begin_step = step;
+    stretch->kind = 0;
+    stretch->end_epoch = stretch->to_epoch = stretch->now_epoch;
+    stretch->end_step = stretch->to_step = stretch->now_step;
+    if (stretch->at < stretch->log.size) {
+        const history_event event =
+            history_event_at(&stretch->log, stretch->at);
+
+        stretch->kind = event.kind;
+        stretch->end_epoch = stretch->to_epoch = event.epoch;
+        stretch->end_step = stretch->to_step = event.step;
+        if (event.kind == HISTORY_SEEK)
+            stretch->to_step = history_word(event.words);
+        if (event.kind == HISTORY_EPOCH) {
+            stretch->to_epoch = history_word(event.words);
+            stretch->to_step = 0;
+        }
+    }
+}
+
+/* Whether the stretch has served a step. (It need not exist: an epoch ends
+   where history_at returns 0.) With CARRY the epoch does not matter. */
+static inline int history_served(const history_stretch *stretch, uint64_t epoch,
+                                 uint64_t step)
+{
+    return !history_before(&stretch->log, epoch, step, stretch->begin_epoch,
+                           stretch->begin_step) &&
+           history_before(&stretch->log, epoch, step, stretch->end_epoch,
+                          stretch->end_step);
+}
+
+/* Whether the event that ended the stretch passed over a step: by a seek from
+   end_step to to_step, or the beginning of to_epoch. */
+static inline int history_skipped(const history_stretch *stretch,
+                                  uint64_t epoch, uint64_t step)
+{
+    return !history_before(&stretch->log, epoch, step, stretch->end_epoch,
+                           stretch->end_step) &&
+           history_before(&stretch->log, epoch, step, stretch->to_epoch,
+                          stretch->to_step);
+}
 
 /* Makes the sampler of a shape that goes on where this one is. */
 static inline int history_change_shape(statesampler *s, uint64_t world_size,
@@ -392,46 +460,21 @@ static inline int history_go(const history_log *log, statesampler *s,
     return statesampler_seek(s, step);
 }
 
-/* Reads the next event: the stretch ends there, or at the present. */
-static inline void history_read_end(history_walk *walk)
-{
-    const history_log *log = &walk->log;
-
-    walk->kind = 0;
-    walk->end_epoch = walk->to_epoch = walk->now_epoch;
-    walk->end_step = walk->to_step = walk->now_step;
-    if (walk->at < log->size) {
-        const history_event event = history_event_at(log, walk->at);
-
-        walk->kind = event.kind;
-        walk->end_epoch = walk->to_epoch = event.epoch;
-        walk->end_step = walk->to_step = event.step;
-        if (event.kind == HISTORY_SEEK)
-            walk->to_step = history_word(event.words);
-        if (event.kind == HISTORY_EPOCH) {
-            walk->to_epoch = history_word(event.words);
-            walk->to_step = 0;
-        }
-    }
-}
-
 /* Before the first stretch of the run that has come to this sampler. */
 static inline void history_open(history_walk *walk, const history_log *log,
                                 const statesampler *now)
 {
-    walk->log = *log;
-    walk->at = 0;
-    walk->kind = HISTORY_SHAPE;
-    walk->now_epoch = statesampler_epoch(now);
-    walk->now_step = statesampler_step(now);
+    history_start(&walk->stretch, log, statesampler_epoch(now),
+                  statesampler_step(now));
 }
 
 /* Makes the sampler of the history's start. */
 static inline int history_first(history_walk *walk)
 {
-    const history_log *log = &walk->log;
+    const history_log *log = &walk->stretch.log;
     const unsigned char *state = log->bytes + 16;
-    const history_event shape = history_event_at(log, 16 + history_start(log));
+    const history_event shape =
+        history_event_at(log, 16 + history_state_bytes(log));
     statesampler_desc desc;
     int code = statesampler_describe(state, STATESAMPLER_STATE_BYTES, &desc,
                                      NULL);
@@ -443,7 +486,7 @@ static inline int history_first(history_walk *walk)
     if (code == STATESAMPLER_OK)
         code = statesampler_load(&walk->sampler, state,
                                  STATESAMPLER_STATE_BYTES);
-    walk->at = 16 + history_start(log) + shape.size;
+    walk->stretch.at = 16 + history_state_bytes(log) + shape.size;
     return code;
 }
 
@@ -452,46 +495,26 @@ static inline int history_first(history_walk *walk)
    bounds the calls. */
 static inline int history_next(history_walk *walk)
 {
+    history_stretch *stretch = &walk->stretch;
     int code;
 
-    if (walk->at == 0) {
+    if (stretch->at == 0) {
         code = history_first(walk);
-    } else if (walk->kind == 0) {
+    } else if (stretch->kind == 0) {
         return 0;
     } else {
-        const history_event event = history_event_at(&walk->log, walk->at);
+        const history_event event =
+            history_event_at(&stretch->log, stretch->at);
 
-        code = history_go(&walk->log, &walk->sampler, event.epoch, event.step);
+        code = history_go(&stretch->log, &walk->sampler, event.epoch,
+                          event.step);
         if (code == STATESAMPLER_OK)
             code = history_apply(&walk->sampler, &event);
-        walk->at += event.size;
+        stretch->at += event.size;
     }
-    walk->begin_epoch = statesampler_epoch(&walk->sampler);
-    walk->begin_step = statesampler_step(&walk->sampler);
-    history_read_end(walk);
+    history_begin_at(stretch, statesampler_epoch(&walk->sampler),
+                     statesampler_step(&walk->sampler));
     return code == STATESAMPLER_OK ? 1 : code;
-}
-
-/* Whether the stretch has served a step. (It need not exist: an epoch ends
-   where history_at returns 0.) With CARRY the epoch does not matter. */
-static inline int history_served(const history_walk *walk, uint64_t epoch,
-                                 uint64_t step)
-{
-    return !history_before(&walk->log, epoch, step, walk->begin_epoch,
-                           walk->begin_step) &&
-           history_before(&walk->log, epoch, step, walk->end_epoch,
-                          walk->end_step);
-}
-
-/* Whether the event that ended the stretch passed over a step: from end_step to
-   to_step, and so on. */
-static inline int history_skipped(const history_walk *walk, uint64_t epoch,
-                                  uint64_t step)
-{
-    return !history_before(&walk->log, epoch, step, walk->end_epoch,
-                           walk->end_step) &&
-           history_before(&walk->log, epoch, step, walk->to_epoch,
-                          walk->to_step);
 }
 
 /* A rank's samples in a step that the stretch has served, as statesampler_at
@@ -503,7 +526,7 @@ static inline int history_at(const history_walk *walk, uint32_t rank,
     statesampler s = walk->sampler;
     int code;
 
-    if (!walk->log.carry && statesampler_epoch(&s) != epoch)
+    if (!walk->stretch.log.carry && statesampler_epoch(&s) != epoch)
         statesampler_begin(&s, epoch);
     code = statesampler_reshape(&s, rank, s.run.shape.world_size,
                                 s.run.shape.batch_size);
@@ -520,13 +543,14 @@ static inline int history_locate(const history_walk *walk, uint64_t epoch,
     statesampler_place found;
     int code = STATESAMPLER_OK;
 
-    if (statesampler_epoch(&s) != epoch && walk->log.carry)
+    if (statesampler_epoch(&s) != epoch && walk->stretch.log.carry)
         code = recall_carry(&s, epoch);
     else if (statesampler_epoch(&s) != epoch)
         statesampler_begin(&s, epoch);
     if (code == STATESAMPLER_OK)
         code = statesampler_locate(&s, index, &found);
-    if (code == STATESAMPLER_OK && !history_served(walk, epoch, found.step))
+    if (code == STATESAMPLER_OK &&
+        !history_served(&walk->stretch, epoch, found.step))
         code = STATESAMPLER_ERANGE_SERVED;
     if (code == STATESAMPLER_OK)
         *place = found;
@@ -538,7 +562,7 @@ static inline int history_locate(const history_walk *walk, uint64_t epoch,
 /* OK if these are the bytes of a history. */
 static inline int history_check_bytes(const history_log *log)
 {
-    const size_t start = 16 + history_start(log);
+    const size_t start = 16 + history_state_bytes(log);
     size_t at = start;
 
     if (log->size < start + 24 || history_word(log->bytes + 8) != log->size + 8)
@@ -562,6 +586,41 @@ static inline int history_check_bytes(const history_log *log)
     return STATESAMPLER_OK;
 }
 
+/* Takes a walk to its last stretch, and on to the present. OK if that is this
+   state. */
+static inline int history_check_end(history_walk *walk, const void *state)
+{
+    const history_stretch *stretch = &walk->stretch;
+    unsigned char own[STATESAMPLER_STATE_BYTES];
+    int code;
+
+    do { /* each stretch has an event of its own */
+        code = history_next(walk);
+    } while (code == 1 && stretch->kind != 0);
+    if (code != 1)
+        return code;
+    if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
+                       stretch->begin_epoch, stretch->begin_step))
+        return HISTORY_EORDER;
+    code = history_go(&stretch->log, &walk->sampler, stretch->end_epoch,
+                      stretch->end_step);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_save(&walk->sampler, own, sizeof own);
+    if (code != STATESAMPLER_OK || memcmp(own, state, sizeof own) != 0)
+        return HISTORY_EOTHER;
+    return STATESAMPLER_OK;
+}
+
+/* The history becomes one that was saved, whose last event led to the beginning
+   of this stretch. */
+static inline void history_become(history *h, const history_stretch *stretch)
+{
+    memcpy(h->bytes, stretch->log.bytes, stretch->log.size);
+    h->log.size = stretch->log.size;
+    h->epoch = stretch->begin_epoch;
+    h->step = stretch->begin_step;
+}
+
 /* Goes on where a history and a state were saved together, in the sampler's own
    shape, which is noted if it is another one. `h` has been initialised, and
    this history takes the place of its own. ECORRUPT, EVERSION, EMISMATCH: as
@@ -572,48 +631,428 @@ static inline int history_load(history *h, statesampler *s, const void *saved,
                                size_t saved_size, const void *state,
                                size_t size)
 {
-    const uint64_t batch = history_batch(s);
-    const uint32_t world_size = s->run.shape.world_size;
-    unsigned char place[STATESAMPLER_STATE_BYTES];
-    statesampler now = *s;
-    history_log log = h->log;
+    statesampler_place place;
+    statesampler_desc desc;
     history_walk walk;
-    int code;
+    history_log log = h->log;
+    int code = statesampler_describe(state, size, &desc, &place);
 
-    log.bytes = (const unsigned char *)saved;
-    log.size = saved_size < 8 ? 0 : saved_size - 8;
-    code = history_check_bytes(&log);
-    if (code == STATESAMPLER_OK)
-        code = statesampler_load(&now, state, size);
     if (code != STATESAMPLER_OK)
         return code;
-    if (log.size + 40 + 8 > h->capacity)
-        return HISTORY_EFULL;
-    history_open(&walk, &log, &now);
-    do {
-        code = history_next(&walk);
-    } while (code == 1 && walk.kind != 0);
-    if (code != 1)
-        return code < 0 ? code : STATESAMPLER_ECORRUPT;
-    if (history_before(&log, walk.end_epoch, walk.end_step, walk.begin_epoch,
-                       walk.begin_step))
-        return HISTORY_EORDER;
-    /* The run's last stretch leads to the state. */
-    code = history_go(&log, &walk.sampler, walk.end_epoch, walk.end_step);
-    if (code != STATESAMPLER_OK ||
-        statesampler_save(&walk.sampler, place, sizeof place) !=
-            STATESAMPLER_OK ||
-        size != sizeof place || memcmp(place, state, size) != 0)
-        return HISTORY_EOTHER;
-    memcpy(h->bytes, saved, log.size);
-    h->log.size = log.size;
-    h->epoch = walk.begin_epoch;
-    h->step = walk.begin_step;
-    *s = now;
-    if (walk.sampler.run.shape.world_size != world_size ||
-        history_batch(&walk.sampler) != batch) {
+    log.bytes = (const unsigned char *)saved;
+    log.size = saved_size < 8 ? 0 : saved_size - 8;
+    history_start(&walk.stretch, &log, desc.epoch, place.step);
+    code = history_check_bytes(&log);
+    if (code == STATESAMPLER_OK)
+        code = history_check_end(&walk, state);
+    if (code == STATESAMPLER_OK && log.size + 40 + 8 > h->capacity)
+        code = HISTORY_EFULL;
+    if (code == STATESAMPLER_OK)
+        code = statesampler_load(s, state, size);
+    if (code != STATESAMPLER_OK)
+        return code;
+    history_become(h, &walk.stretch);
+    if (walk.sampler.run.shape.world_size != s->run.shape.world_size ||
+        history_batch(&walk.sampler) != history_batch(s)) {
         history_note_shape(h, s);
         history_led_to(h, s);
+    }
+    return STATESAMPLER_OK;
+}
+
+/* --- a mix ---------------------------------------------------------------- */
+
+/* Notes world_size, and batch_size and drop_last of all sources. */
+static inline void history_mix_note_shape(history *h,
+                                          const statesampler_mix *mix)
+{
+    uint32_t i;
+
+    history_note(h, HISTORY_SHAPE, statesampler_mix_epoch(mix),
+                 statesampler_mix_turn(mix));
+    history_add(h, mix->sources->sampler.run.shape.world_size);
+    for (i = 0; i < mix->num_sources; i++)
+        history_add(h, history_batch(&mix->sources[i].sampler));
+}
+
+static inline void history_mix_led_to(history *h, const statesampler_mix *mix)
+{
+    h->epoch = statesampler_mix_epoch(mix);
+    h->step = statesampler_mix_turn(mix);
+}
+
+/* Begins a history where the mix is. ECAPACITY: the memory has fewer bytes than
+   HISTORY_MIX_BYTES(num_sources, 0). */
+static inline int history_mix_init(history *h, unsigned char *memory,
+                                   size_t capacity, const statesampler_mix *mix)
+{
+    const size_t size = statesampler_mix_state_bytes(mix);
+
+    if (capacity < HISTORY_MIX_BYTES(mix->num_sources, 0))
+        return STATESAMPLER_ECAPACITY;
+    h->log.bytes = h->bytes = memory;
+    h->capacity = capacity;
+    h->log.num_sources = mix->num_sources;
+    h->log.carry = 0;
+    h->log.size = 16 + size;
+    (void)statesampler_mix_save(mix, memory + 16, size);
+    history_mix_note_shape(h, mix);
+    history_mix_led_to(h, mix);
+    return STATESAMPLER_OK;
+}
+
+static inline int history_mix_check(const history *h, uint32_t kind,
+                                    const statesampler_mix *mix)
+{
+    return history_check(h, kind, statesampler_mix_epoch(mix),
+                         statesampler_mix_turn(mix));
+}
+
+/* As statesampler_mix_seek, mix_weigh and mix_reshape, with the errors of
+   history_seek. */
+static inline int history_mix_seek(history *h, statesampler_mix *mix,
+                                   uint64_t turn)
+{
+    const uint64_t now = statesampler_mix_turn(mix);
+    int code = history_mix_check(h, HISTORY_SEEK, mix);
+
+    if (code != STATESAMPLER_OK || turn == now)
+        return code;
+    code = statesampler_mix_seek(mix, turn);
+    if (code == STATESAMPLER_OK) {
+        history_note(h, HISTORY_SEEK, statesampler_mix_epoch(mix), now);
+        history_add(h, turn);
+        history_mix_led_to(h, mix);
+    }
+    return code;
+}
+
+/* Adds the weights that a mix has, two in a word. */
+static inline void history_add_weights(history *h, const statesampler_mix *mix)
+{
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i += 2) {
+        uint64_t word = mix->sources[i].in_mix.weight;
+
+        if (i + 1 < mix->num_sources)
+            word |= (uint64_t)mix->sources[i + 1].in_mix.weight << 32;
+        history_add(h, word);
+    }
+}
+
+static inline int history_mix_weigh(history *h, statesampler_mix *mix,
+                                    const uint32_t *weights)
+{
+    int code = history_mix_check(h, HISTORY_WEIGHTS, mix), same = 1;
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++)
+        same &= (weights[i] ? weights[i] : 1) == mix->sources[i].in_mix.weight;
+    if (code != STATESAMPLER_OK || same)
+        return code;
+    code = statesampler_mix_weigh(mix, weights);
+    if (code == STATESAMPLER_OK) {
+        history_note(h, HISTORY_WEIGHTS, statesampler_mix_epoch(mix),
+                     statesampler_mix_turn(mix));
+        history_add_weights(h, mix);
+        history_mix_led_to(h, mix);
+    }
+    return code;
+}
+
+static inline int history_mix_reshape(history *h, statesampler_mix *mix,
+                                      uint32_t rank, uint32_t world_size)
+{
+    const uint32_t before = mix->sources->sampler.run.shape.world_size;
+    int code = history_mix_check(h, HISTORY_RANKS, mix);
+
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_reshape(mix, rank, world_size);
+    if (code != STATESAMPLER_OK ||
+        mix->sources->sampler.run.shape.world_size == before)
+        return code;
+    history_note(h, HISTORY_RANKS, statesampler_mix_epoch(mix),
+                 statesampler_mix_turn(mix));
+    history_add(h, mix->sources->sampler.run.shape.world_size);
+    history_mix_led_to(h, mix);
+    return STATESAMPLER_OK;
+}
+
+/* --- a walk over a mix's history ------------------------------------------ */
+
+/* A mix that a walk moves, with memory for it: arrays of num_sources elements,
+   and as many bytes as a state of the mix has. */
+typedef struct history_mix_walk {
+    history_stretch stretch;
+    statesampler_mix mix;
+    statesampler_source *sources;
+    uint32_t *weights;
+    unsigned char *state;
+    uint64_t epoch; /* private: where the mix is, which counts from 0 */
+} history_mix_walk;
+
+/* Makes the mix of a state, with the sources' shapes of an event, or, if that
+   is NULL, as they are. */
+static inline int history_mix_make(history_mix_walk *walk, const void *state,
+                                   size_t size, const unsigned char *shape)
+{
+    statesampler_mix_place place = {0, 0, 0, 0, 0};
+    int code = statesampler_mix_describe(state, size, 0, NULL, &place);
+    uint32_t i;
+
+    for (i = 0; i < place.num_sources && code == STATESAMPLER_OK; i++) {
+        const uint64_t batch = history_word(shape + 8 + 8 * (size_t)i);
+        statesampler_desc desc;
+
+        code = recall_source(state, i, &desc, &walk->sources[i].weight);
+        desc.world_size = (uint32_t)history_word(shape);
+        desc.batch_size = (uint32_t)batch;
+        desc.drop_last = (uint32_t)(batch >> 32);
+        if (code == STATESAMPLER_OK)
+            code = statesampler_init(&walk->sources[i].sampler, &desc);
+    }
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_init(&walk->mix, walk->sources,
+                                     place.num_sources, place.stop);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_load(&walk->mix, state, size);
+    walk->epoch = place.epoch;
+    return code;
+}
+
+/* Does to the mix what an event says. */
+static inline int history_mix_apply(history_mix_walk *walk,
+                                    const history_event *event)
+{
+    statesampler_mix *mix = &walk->mix;
+    const size_t size = statesampler_mix_state_bytes(mix);
+    const uint64_t epoch = walk->epoch;
+    uint32_t i;
+    int code;
+
+    switch (event->kind) {
+    case HISTORY_SEEK:
+        return statesampler_mix_seek(mix, history_word(event->words));
+    case HISTORY_RANKS:
+        return statesampler_mix_reshape(
+            mix, 0, (uint32_t)history_word(event->words));
+    case HISTORY_WEIGHTS:
+        for (i = 0; i < mix->num_sources; i++)
+            walk->weights[i] =
+                (uint32_t)(history_word(event->words + 8 * (size_t)(i / 2)) >>
+                           i % 2 * 32);
+        return statesampler_mix_weigh(mix, walk->weights);
+    case HISTORY_SHAPE:
+        code = statesampler_mix_save(mix, walk->state, size);
+        if (code == STATESAMPLER_OK)
+            code = history_mix_make(walk, walk->state, size, event->words);
+        walk->epoch = epoch;
+        return code;
+    default:
+        return STATESAMPLER_ECORRUPT;
+    }
+}
+
+/* Takes the mix to a place of its stretch, or of a later one in which nothing
+   was done before it. */
+static inline int history_mix_go(history_mix_walk *walk, uint64_t epoch,
+                                 uint64_t turn)
+{
+    statesampler_mix *mix = &walk->mix;
+    uint32_t i;
+    int code = STATESAMPLER_OK;
+
+    if (epoch != walk->epoch) {
+        for (i = 0; i < mix->num_sources; i++)
+            walk->sources[i].weight = walk->sources[i].in_mix.weight;
+        code = recall_epoch(mix, walk->state, epoch - walk->epoch);
+        walk->epoch = epoch;
+    }
+    return code != STATESAMPLER_OK ? code : statesampler_mix_seek(mix, turn);
+}
+
+/* Before the first stretch of the run that has come to the mix `now`. */
+static inline void history_mix_open(history_mix_walk *walk,
+                                    const history_log *log,
+                                    const statesampler_mix *now,
+                                    statesampler_source *sources,
+                                    uint32_t *weights, unsigned char *state)
+{
+    history_start(&walk->stretch, log, statesampler_mix_epoch(now),
+                  statesampler_mix_turn(now));
+    walk->sources = sources;
+    walk->weights = weights;
+    walk->state = state;
+}
+
+/* As history_next. */
+static inline int history_mix_next(history_mix_walk *walk)
+{
+    history_stretch *stretch = &walk->stretch;
+    const history_log *log = &stretch->log;
+    size_t at = stretch->at;
+    history_event event;
+    int code;
+
+    if (at != 0 && stretch->kind == 0)
+        return 0;
+    if (at == 0)
+        at = 16 + history_state_bytes(log);
+    event = history_event_at(log, at);
+    if (stretch->at == 0) {
+        code = history_mix_make(walk, log->bytes + 16, history_state_bytes(log),
+                                event.words);
+    } else {
+        code = history_mix_go(walk, event.epoch, event.step);
+        if (code == STATESAMPLER_OK)
+            code = history_mix_apply(walk, &event);
+    }
+    stretch->at = at + event.size;
+    if (code != STATESAMPLER_OK)
+        return code;
+    history_begin_at(stretch, walk->epoch, statesampler_mix_turn(&walk->mix));
+    return 1;
+}
+
+/* Takes the mix back to the stretch's beginning, from a later epoch. */
+static inline int history_mix_again(history_mix_walk *walk)
+{
+    const size_t at = walk->stretch.at;
+    int code;
+
+    walk->stretch.at = 0;
+    do { /* ends where it was */
+        code = history_mix_next(walk);
+    } while (code == 1 && walk->stretch.at != at);
+    return code == 1 ? STATESAMPLER_OK : code;
+}
+
+/* A rank's samples in a turn that the stretch has served, as mix_at gives
+   them. */
+static inline int history_mix_at(history_mix_walk *walk, uint32_t rank,
+                                 uint64_t epoch, uint64_t turn, uint64_t *out,
+                                 size_t *count, uint32_t *source)
+{
+    int code = STATESAMPLER_OK;
+
+    if (epoch != walk->epoch && walk->epoch != walk->stretch.begin_epoch)
+        code = history_mix_again(walk);
+    if (code == STATESAMPLER_OK && epoch != walk->epoch)
+        code = history_mix_go(walk, epoch, 0);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_reshape(
+            &walk->mix, rank, walk->sources->sampler.run.shape.world_size);
+    return code != STATESAMPLER_OK
+               ? code
+               : statesampler_mix_at(&walk->mix, turn, out, count, source);
+}
+
+/* Whether the states of two samplers are of one place. With CARRY a mix's load
+   moves the base, which changes no order: so that may differ. */
+static inline int history_same_place(const void *a, const void *b)
+{
+    statesampler_place place = {0, 0, 0, 0}, other = {1, 0, 0, 0};
+    statesampler_desc desc, same;
+
+    if (memcmp(a, b, STATESAMPLER_STATE_BYTES) == 0)
+        return 1;
+    (void)statesampler_describe(a, STATESAMPLER_STATE_BYTES, &desc, &place);
+    (void)statesampler_describe(b, STATESAMPLER_STATE_BYTES, &same, &other);
+    return desc.tail == STATESAMPLER_TAIL_CARRY && same.tail == desc.tail &&
+           desc.epoch == same.epoch && place.position == other.position &&
+           place.step == other.step;
+}
+
+/* Whether two states of mixes with as many sources are of one place. (A walk's
+   mix counts its epochs from 0.) */
+static inline int history_mix_same_place(const void *a, const void *b,
+                                         uint32_t num_sources)
+{
+    uint32_t i, weight, other;
+
+    for (i = 0; i < num_sources; i++) {
+        const void *one = statesampler_mix_source_in(a, i, &weight);
+        const void *two = statesampler_mix_source_in(b, i, &other);
+
+        if (weight != other || !history_same_place(one, two))
+            return 0;
+    }
+    return 1;
+}
+
+/* As history_check_end. */
+static inline int history_mix_check_end(history_mix_walk *walk,
+                                        const void *state, size_t size)
+{
+    const history_stretch *stretch = &walk->stretch;
+    int code;
+
+    do { /* each stretch has an event of its own */
+        code = history_mix_next(walk);
+    } while (code == 1 && stretch->kind != 0);
+    if (code != 1)
+        return code;
+    if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
+                       stretch->begin_epoch, stretch->begin_step))
+        return HISTORY_EORDER;
+    code = history_mix_go(walk, stretch->end_epoch, stretch->end_step);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_save(&walk->mix, walk->state, size);
+    if (code != STATESAMPLER_OK ||
+        !history_mix_same_place(walk->state, state, walk->mix.num_sources))
+        return HISTORY_EOTHER;
+    return STATESAMPLER_OK;
+}
+
+/* Whether the sources of two mixes, as many, differ in shape. */
+static inline int history_mix_differs(const statesampler_mix *a,
+                                      const statesampler_mix *b)
+{
+    uint32_t i, differ = 0;
+
+    for (i = 0; i < a->num_sources; i++)
+        differ |= a->sources[i].sampler.run.shape.world_size !=
+                      b->sources[i].sampler.run.shape.world_size ||
+                  history_batch(&a->sources[i].sampler) !=
+                      history_batch(&b->sources[i].sampler);
+    return (int)differ;
+}
+
+/* As history_load. The last arguments are memory, as for history_mix_open. */
+static inline int history_mix_load(history *h, statesampler_mix *mix,
+                                   const void *saved, size_t saved_size,
+                                   const void *state, size_t size,
+                                   statesampler_source *sources,
+                                   uint32_t *weights, unsigned char *scratch)
+{
+    statesampler_mix_place place;
+    history_mix_walk walk;
+    history_log log = h->log;
+    int code = statesampler_mix_describe(state, size, 0, NULL, &place);
+
+    if (code == STATESAMPLER_OK && place.num_sources != mix->num_sources)
+        code = STATESAMPLER_EMISMATCH_SOURCES;
+    if (code != STATESAMPLER_OK)
+        return code;
+    log.bytes = (const unsigned char *)saved;
+    log.size = saved_size < 8 ? 0 : saved_size - 8;
+    history_mix_open(&walk, &log, mix, sources, weights, scratch);
+    history_start(&walk.stretch, &log, place.epoch, place.turn);
+    code = history_check_bytes(&log);
+    if (code == STATESAMPLER_OK)
+        code = history_mix_check_end(&walk, state, size);
+    if (code == STATESAMPLER_OK &&
+        log.size + 40 + 8 * (size_t)log.num_sources > h->capacity)
+        code = HISTORY_EFULL;
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_load(mix, state, size);
+    if (code != STATESAMPLER_OK)
+        return code;
+    history_become(h, &walk.stretch);
+    if (history_mix_differs(&walk.mix, mix)) {
+        history_mix_note_shape(h, mix);
+        history_mix_led_to(h, mix);
     }
     return STATESAMPLER_OK;
 }

@@ -103,7 +103,8 @@ static inline int recall_present(statesampler_mix *mix,
 }
 
 /* Goes from a mix's epoch to one that is `by` later; earlier if that wraps. A
-   source begins as many epochs of its own in each as in the one after this. */
+   source begins as many epochs of its own in each as in the one after this. One
+   that begins none, as it is off or has no turn, stays where it is. */
 static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
                                uint64_t by)
 {
@@ -123,7 +124,8 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
         statesampler *s = &mix->sources[i].sampler;
         memcpy(&before, scratch + 8 * i, 8);
         each = statesampler_epoch(s) - before;
-        statesampler_begin(s, before + (by - 1) * each);
+        if (each != 0)
+            statesampler_begin(s, before + (by - 1) * each);
     }
     return statesampler_mix_init(mix, mix->sources, mix->num_sources,
                                  mix->stop);
