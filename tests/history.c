@@ -223,6 +223,8 @@ static void check_step(const history_walk *walk, const record *one)
 }
 
 /* A sample of a record is found in a step that has it. */
+static size_t found;
+
 static void check_sample(const history_walk *walk, const record *one)
 {
     statesampler_place place;
@@ -239,6 +241,7 @@ static void check_sample(const history_walk *walk, const record *one)
     CHECK(history_at(walk, place.rank, one->epoch, place.step, out, &count) ==
           1);
     CHECK(place.slot < count && out[place.slot] == one->samples[0]);
+    found++;
 }
 
 /* The stretches have these steps, in this order, and no others. */
@@ -283,7 +286,8 @@ static void check_walk(const run *r)
     size_t at = 0;
     int code;
 
-    history_open(&walk, &r->h.log, &r->s);
+    history_open(&walk, &r->h.log, statesampler_epoch(&r->s),
+                 statesampler_step(&r->s));
     while ((code = history_next(&walk)) == 1) {
         at = check_stretch(&walk, at);
         check_skips(&walk.stretch);
@@ -303,6 +307,7 @@ static void test_runs(int cases)
             act(&r);
         check_walk(&r);
     }
+    CHECK(found > 10 * (size_t)cases);
 }
 
 /* --- the same for mixes --------------------------------------------------- */
@@ -323,7 +328,7 @@ typedef struct mix_run {
     uint32_t num_sources, stop;
     unsigned char memory[MIX_HISTORY];
     history h;
-    size_t steps;
+    size_t steps, found;
     mix_checkpoint kept[KEPT];
     size_t num_kept;
     /* for walks */
@@ -553,14 +558,48 @@ static void check_turn(history_mix_walk *walk, size_t at)
     }
 }
 
+/* A record's first sample is found in its turn, or in one before that has it,
+   too. */
+static void check_mix_sample(mix_run *r, history_mix_walk *walk, size_t at)
+{
+    const record *one = &served[at];
+    const uint32_t source = record_source[at];
+    uint64_t out[BATCH], turn = 0, own;
+    statesampler_place place;
+    uint32_t other;
+    size_t count;
+    int code;
+
+    if (one->counts[0] == 0)
+        return;
+    /* The epoch of the source in that turn. */
+    CHECK(history_mix_again(walk) == STATESAMPLER_OK);
+    CHECK(history_mix_go(walk, one->epoch, one->step) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_next(&walk->mix, NULL, NULL, &other) == 1);
+    own = statesampler_epoch(&walk->sources[source].sampler);
+    if (walk->sources[source].sampler.run.tail == STATESAMPLER_TAIL_CARRY)
+        return; /* its step may have been of two epochs */
+    CHECK(history_mix_again(walk) == STATESAMPLER_OK);
+    code = history_mix_locate(walk, one->epoch, source, own, one->samples[0],
+                              &turn, &place);
+    if (code != STATESAMPLER_OK) /* a repeat: its first place was before */
+        return;
+    CHECK(turn <= one->step);
+    CHECK(history_mix_at(walk, place.rank, one->epoch, turn, out, &count,
+                         &other) == 1);
+    CHECK(other == source && place.slot < count);
+    CHECK(out[place.slot] == one->samples[0]);
+    r->found++;
+}
+
 /* The turns of a stretch, in order; and then some of them in any order. */
-static size_t check_turns(history_mix_walk *walk, size_t at)
+static size_t check_turns(mix_run *r, history_mix_walk *walk, size_t at)
 {
     uint64_t epoch = walk->stretch.begin_epoch;
     uint64_t turn = walk->stretch.begin_step, out[BATCH];
     const size_t first = at;
-    size_t count;
     uint32_t source;
+    size_t count;
     int i;
 
     while (history_served(&walk->stretch, epoch, turn)) {
@@ -573,8 +612,11 @@ static size_t check_turns(history_mix_walk *walk, size_t at)
         check_turn(walk, at++);
         turn++;
     }
-    for (i = 0; i < 3 && at > first; i++)
+    for (i = 0; i < 3 && at > first; i++) {
         check_turn(walk, first + (size_t)check_random(at - first));
+        check_mix_sample(r, walk, first + (size_t)check_random(at - first));
+    }
+    CHECK(history_mix_again(walk) == STATESAMPLER_OK);
     return at;
 }
 
@@ -590,14 +632,17 @@ static void test_mixes(int cases)
         begin_mix(&r);
         for (events = (int)check_random(EVENTS); events > 0; events--)
             act_mix(&r);
-        history_mix_open(&walk, &r.h.log, &r.mix, r.other, r.weights, r.state);
+        history_mix_open(&walk, &r.h.log, statesampler_mix_epoch(&r.mix),
+                         statesampler_mix_turn(&r.mix), r.other, r.weights,
+                         r.state);
         while ((code = history_mix_next(&walk)) == 1) {
-            at = check_turns(&walk, at);
+            at = check_turns(&r, &walk, at);
             check_skips(&walk.stretch);
         }
         CHECK(code == 0 && history_mix_next(&walk) == 0);
         CHECK(at == r.steps);
     }
+    CHECK(r.found > (size_t)cases);
 }
 
 /* --- what is refused ------------------------------------------------------ */
@@ -653,7 +698,8 @@ static void test_damage(void)
     statesampler_desc d;
     statesampler s, before;
     history h;
-    size_t size, i;
+    history_log log;
+    size_t size, used, i;
 
     memset(&d, 0, sizeof d);
     d.num_samples = 1000;
@@ -667,10 +713,15 @@ static void test_damage(void)
     size = history_save(&h);
     memcpy(saved, memory, size);
     before = s;
+    CHECK(history_read(&log, &used, memory, sizeof memory) == STATESAMPLER_OK);
+    CHECK(used == size && log.size == h.log.size && log.bytes == memory);
+    CHECK(log.num_sources == 0 && log.carry == 0);
     for (i = 0; i < 8 * size; i++) {
         saved[i / 8] = (unsigned char)(saved[i / 8] ^ 1 << i % 8);
         CHECK(STATESAMPLER_KIND(history_load(&h, &s, saved, size, state,
                                              sizeof state)) ==
+              STATESAMPLER_ECORRUPT);
+        CHECK(STATESAMPLER_KIND(history_read(&log, &used, saved, size)) ==
               STATESAMPLER_ECORRUPT);
         saved[i / 8] = (unsigned char)(saved[i / 8] ^ 1 << i % 8);
     }
@@ -679,6 +730,10 @@ static void test_damage(void)
               STATESAMPLER_KIND(history_load(&h, &s, saved, i, state,
                                              sizeof state)) ==
                   STATESAMPLER_ECORRUPT);
+    for (i = 0; i < size; i++)
+        CHECK(STATESAMPLER_KIND(history_read(&log, &used, saved, i)) ==
+              STATESAMPLER_ECORRUPT);
+    CHECK(used == size);
     CHECK(history_load(&h, &s, saved, size, other, sizeof other) ==
           HISTORY_EORDER);
     CHECK(history_load(&h, &s, saved, size, state, sizeof state - 1) ==
@@ -710,7 +765,8 @@ static void test_mix_refusals(void)
     static mix_run r;
     static unsigned char saved[MIX_HISTORY], state[MIX_STATE];
     const uint32_t weights[2] = {3, 1};
-    size_t size, bytes;
+    size_t size, bytes, used;
+    history_log log;
 
     memset(&r, 0, sizeof r);
     r.num_sources = 2;
@@ -728,6 +784,8 @@ static void test_mix_refusals(void)
     memcpy(saved, r.memory, size);
     bytes = statesampler_mix_state_bytes(&r.mix);
     CHECK(statesampler_mix_save(&r.mix, state, bytes) == STATESAMPLER_OK);
+    CHECK(history_read(&log, &used, saved, size) == STATESAMPLER_OK);
+    CHECK(used == size && log.num_sources == 2);
     CHECK(start_mix(&r));
     CHECK(statesampler_mix_seek(&r.mix, 15) == STATESAMPLER_OK);
     CHECK(statesampler_mix_save(&r.mix, r.state, bytes) == STATESAMPLER_OK);

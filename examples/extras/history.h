@@ -25,7 +25,8 @@
    between two events: history_next moves to the next one, and history_at and
    history_locate answer for its steps.
 
-     history_open(&walk, &h.log, &sampler);
+     history_open(&walk, &h.log, statesampler_epoch(&sampler),
+                  statesampler_step(&sampler));
      while ((code = history_next(&walk)) == 1)
          if (history_served(&walk.stretch, epoch, step))
              history_at(&walk, rank, epoch, step, batch, &count);
@@ -460,12 +461,11 @@ static inline int history_go(const history_log *log, statesampler *s,
     return statesampler_seek(s, step);
 }
 
-/* Before the first stretch of the run that has come to this sampler. */
+/* Before the first stretch of the run that has come to this epoch and step. */
 static inline void history_open(history_walk *walk, const history_log *log,
-                                const statesampler *now)
+                                uint64_t epoch, uint64_t step)
 {
-    history_start(&walk->stretch, log, statesampler_epoch(now),
-                  statesampler_step(now));
+    history_start(&walk->stretch, log, epoch, step);
 }
 
 /* Makes the sampler of the history's start. */
@@ -586,6 +586,39 @@ static inline int history_check_bytes(const history_log *log)
     return STATESAMPLER_OK;
 }
 
+/* Finds a history at the beginning of some bytes, for history_open or
+   history_mix_open: sets *log, which points to them, and *used to how many it
+   has. ECORRUPT: there is none, or it is damaged; neither is then set. */
+static inline int history_read(history_log *log, size_t *used,
+                               const void *bytes, size_t size)
+{
+    const unsigned char *from = (const unsigned char *)bytes;
+    statesampler_desc desc;
+    history_log found = {from, 0, 0, 0};
+    int code;
+
+    if (size < 16)
+        return STATESAMPLER_ECORRUPT_SIZE;
+    found.num_sources = (uint32_t)(history_word(from) >> 32);
+    if (history_word(from) != history_head(&found))
+        return STATESAMPLER_ECORRUPT_MAGIC;
+    if (history_word(from + 8) < 8 || history_word(from + 8) > size ||
+        found.num_sources > size / 120)
+        return STATESAMPLER_ECORRUPT_SIZE;
+    found.size = (size_t)history_word(from + 8) - 8;
+    code = history_check_bytes(&found);
+    if (code == STATESAMPLER_OK && found.num_sources == 0) {
+        code = statesampler_describe(from + 16, STATESAMPLER_STATE_BYTES,
+                                     &desc, NULL);
+        found.carry = desc.tail == STATESAMPLER_TAIL_CARRY;
+    }
+    if (code == STATESAMPLER_OK) {
+        *log = found;
+        *used = found.size + 8;
+    }
+    return code;
+}
+
 /* Takes a walk to its last stretch, and on to the present. OK if that is this
    state. */
 static inline int history_check_end(history_walk *walk, const void *state)
@@ -641,7 +674,7 @@ static inline int history_load(history *h, statesampler *s, const void *saved,
         return code;
     log.bytes = (const unsigned char *)saved;
     log.size = saved_size < 8 ? 0 : saved_size - 8;
-    history_start(&walk.stretch, &log, desc.epoch, place.step);
+    history_open(&walk, &log, desc.epoch, place.step);
     code = history_check_bytes(&log);
     if (code == STATESAMPLER_OK)
         code = history_check_end(&walk, state);
@@ -872,15 +905,13 @@ static inline int history_mix_go(history_mix_walk *walk, uint64_t epoch,
     return code != STATESAMPLER_OK ? code : statesampler_mix_seek(mix, turn);
 }
 
-/* Before the first stretch of the run that has come to the mix `now`. */
+/* Before the first stretch of the run that has come to this epoch and turn. */
 static inline void history_mix_open(history_mix_walk *walk,
-                                    const history_log *log,
-                                    const statesampler_mix *now,
-                                    statesampler_source *sources,
+                                    const history_log *log, uint64_t epoch,
+                                    uint64_t turn, statesampler_source *sources,
                                     uint32_t *weights, unsigned char *state)
 {
-    history_start(&walk->stretch, log, statesampler_mix_epoch(now),
-                  statesampler_mix_turn(now));
+    history_start(&walk->stretch, log, epoch, turn);
     walk->sources = sources;
     walk->weights = weights;
     walk->state = state;
@@ -981,6 +1012,71 @@ static inline int history_mix_same_place(const void *a, const void *b,
     return 1;
 }
 
+/* Takes the mix to the first turn of the stretch, in this epoch of the mix, at
+   which the source is in this epoch of its own. Returns 0 if there is none. The
+   search halves what is left. */
+static inline int history_mix_go_to_epoch(history_mix_walk *walk,
+                                          uint64_t epoch, uint32_t source,
+                                          uint64_t own_epoch)
+{
+    const history_stretch *stretch = &walk->stretch;
+    const statesampler *s = &walk->sources[source].sampler;
+    statesampler_mix *mix = &walk->mix;
+    uint64_t low = 0, high;
+
+    if (epoch == stretch->begin_epoch)
+        low = stretch->begin_step;
+    if (history_mix_go(walk, epoch, low) != STATESAMPLER_OK)
+        return 0;
+    high = statesampler_mix_num_turns(mix);
+    if (epoch == stretch->end_epoch)
+        high = stretch->end_step;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (statesampler_mix_seek(mix, middle) != STATESAMPLER_OK)
+            return 0;
+        if (statesampler_epoch(s) < own_epoch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return statesampler_mix_seek(mix, low) == STATESAMPLER_OK &&
+           statesampler_epoch(s) == own_epoch;
+}
+
+/* The turn and the place at which the stretch has served a source's sample, in
+   an epoch of the mix and in one of the source: as mix_locate. ERANGE: it has
+   not. */
+static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
+                                     uint32_t source, uint64_t own_epoch,
+                                     uint64_t index, uint64_t *turn,
+                                     statesampler_place *place)
+{
+    statesampler_place found;
+    uint64_t when = 0;
+    int code = STATESAMPLER_OK;
+
+    if (source >= walk->mix.num_sources)
+        return STATESAMPLER_ERANGE_SOURCE;
+    if (walk->epoch != walk->stretch.begin_epoch)
+        code = history_mix_again(walk);
+    if (code == STATESAMPLER_OK &&
+        !history_mix_go_to_epoch(walk, epoch, source, own_epoch))
+        code = STATESAMPLER_ERANGE_DROPPED;
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_locate(&walk->mix, source, index, &when,
+                                       &found);
+    if (code == STATESAMPLER_OK &&
+        !history_served(&walk->stretch, epoch, when))
+        code = STATESAMPLER_ERANGE_SERVED;
+    if (code == STATESAMPLER_OK) {
+        *turn = when;
+        *place = found;
+    }
+    return code;
+}
+
 /* As history_check_end. */
 static inline int history_mix_check_end(history_mix_walk *walk,
                                         const void *state, size_t size)
@@ -1037,8 +1133,8 @@ static inline int history_mix_load(history *h, statesampler_mix *mix,
         return code;
     log.bytes = (const unsigned char *)saved;
     log.size = saved_size < 8 ? 0 : saved_size - 8;
-    history_mix_open(&walk, &log, mix, sources, weights, scratch);
-    history_start(&walk.stretch, &log, place.epoch, place.turn);
+    history_mix_open(&walk, &log, place.epoch, place.turn, sources, weights,
+                     scratch);
     code = history_check_bytes(&log);
     if (code == STATESAMPLER_OK)
         code = history_mix_check_end(&walk, state, size);
