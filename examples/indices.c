@@ -1,21 +1,24 @@
 /* indices.c - which samples were in a step of a run, and where is a sample?
 
-       make examples && build/indices --state FILE --straight --steps 100..102
+       make examples && build/indices --state FILE --steps 100..102
 
-   No log is needed: the answers follow from any state that the run saved, if
-   you say by --straight that the run went straight between that state and these
-   steps. */
+   No log is needed. If the run kept a history (extras/history.h) and saved it
+   in FILE before its state, that answers for every step of the run. From a
+   state alone the answers follow if you say by --straight that the run went
+   straight between the state and these steps. */
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "example.h"
+#include "extras/history.h"
 #include "extras/recorder.h"
 
 static const char usage[] =
     "usage: indices --state FILE [--steps A..B] [--where INDEX] [OPTION]...\n\n"
     "FILE is the state of a sampler, a mix or a mixture: one place of a run.\n"
     "It cannot know whether the run came to it and went on from it straight,\n"
-    "so every question is refused unless --straight says so.\n"
+    "so every question is refused unless --straight says so; or unless the\n"
+    "run's history stands before the state in FILE, which knows every step.\n"
     "Indices of a mix are those of its datasets one after another.\n\n"
     "  --steps A..B    the indices in steps A to B\n"
     "  --rank R        of this rank; default 0\n"
@@ -39,15 +42,253 @@ static recorder r = {.epoch = STATESAMPLER_NONE};
 static statesampler_source sources[SOURCES];
 static unsigned char state[BYTES], scratch[BYTES];
 static uint64_t batch[BATCH], first = 1, last;
+static uint32_t weights[SOURCES];
 static uint32_t rank;
 static const char *path;
 static int asked; /* a question was read */
+
+/* --- answers from a history ----------------------------------------------- */
+
+static history_log saved; /* bytes NULL: FILE has no history */
+static history_walk walk;
+static history_mix_walk mix_walk;
+static uint64_t now_epoch, now_step;
+
+/* Finds the history at the beginning of FILE, and the state after it. */
+static int open_history(size_t size)
+{
+    statesampler_mix_place of_mix = {0, 0, 0, 0, 0};
+    statesampler_place place = {0, 0, 0, 0};
+    statesampler_desc desc = {0};
+    const unsigned char *at;
+    size_t used = 0;
+    int code = history_read(&saved, &used, state, size);
+
+    if (code != STATESAMPLER_OK)
+        return code;
+    at = state + used;
+    if (saved.num_sources == 0) {
+        code = statesampler_describe(at, size - used, &desc, &place);
+        now_epoch = desc.epoch;
+        now_step = place.step;
+    } else {
+        code = statesampler_mix_describe(at, size - used, 0, NULL, &of_mix);
+        now_epoch = of_mix.epoch;
+        now_step = of_mix.turn;
+    }
+    if (r.epoch == STATESAMPLER_NONE)
+        r.epoch = now_epoch;
+    return code;
+}
+
+/* Goes to the first stretch of the run. */
+static void open_walk(void)
+{
+    history_open(&walk, &saved, now_epoch, now_step);
+    history_mix_open(&mix_walk, &saved, now_epoch, now_step, sources, weights,
+                     scratch);
+}
+
+/* Returns the next stretch; NULL after the last one. */
+static const history_stretch *next_stretch(void)
+{
+    const int of_mix = saved.num_sources > 0;
+    int code = of_mix ? history_mix_next(&mix_walk) : history_next(&walk);
+
+    example_file(path, code);
+    if (code == 0)
+        return NULL;
+    return of_mix ? &mix_walk.stretch : &walk.stretch;
+}
+
+/* The shape of a stretch: of a mix, of the source with the largest batch. */
+static uint32_t stretch_ranks(void)
+{
+    const statesampler *s = &walk.sampler;
+    uint32_t most = 0, i;
+
+    if (saved.num_sources > 0)
+        s = &sources->sampler;
+    for (i = 0; i < saved.num_sources; i++)
+        if (sources[i].sampler.run.shape.batch_size > most)
+            most = sources[i].sampler.run.shape.batch_size;
+    if (saved.num_sources == 0)
+        most = s->run.shape.batch_size;
+    if (most > BATCH)
+        example_fail(1, "%s: %s", path,
+                     statesampler_error(STATESAMPLER_ECAPACITY));
+    return s->run.shape.world_size;
+}
+
+static void print_batch(uint64_t epoch, uint64_t step, uint32_t of_rank,
+                        int of_mix, uint32_t source, size_t count)
+{
+    size_t i;
+
+    printf("epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32, epoch, step,
+           of_rank);
+    printf(of_mix ? " dataset %" PRIu32 ":" : ":", source);
+    for (i = 0; i < count; i++)
+        printf(" %" PRIu64, batch[i]);
+    putchar('\n');
+}
+
+/* Prints what a rank had in a step of this stretch. Returns 0 if the epoch has
+   no such step. */
+static int print_served(uint64_t step, uint32_t of_rank)
+{
+    uint64_t epoch = r.epoch;
+    uint32_t source = 0;
+    size_t count = 0, i;
+    int code;
+
+    if (saved.num_sources == 0) {
+        statesampler s = walk.sampler;
+
+        code = history_at(&walk, of_rank, epoch, step, batch, &count);
+        if (saved.carry && statesampler_seek(&s, step) == STATESAMPLER_OK)
+            epoch = statesampler_epoch(&s);
+    } else {
+        code = history_mix_at(&mix_walk, of_rank, epoch, step, batch, &count,
+                              &source);
+        for (i = 0; code == 1 && i < count; i++)
+            batch[i] += statesampler_mix_offset(&mix_walk.mix, source);
+    }
+    example_must(code);
+    if (code == 1)
+        print_batch(epoch, step, of_rank, saved.num_sources > 0, source, count);
+    return code;
+}
+
+/* Why no stretch has a step, in words. */
+static void explain(uint64_t step)
+{
+    const history_stretch *stretch;
+    int first = 1;
+
+    for (open_walk(); (stretch = next_stretch()) != NULL; first = 0) {
+        if (first && history_before(&saved, r.epoch, step, stretch->begin_epoch,
+                                    stretch->begin_step))
+            example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": this "
+                         "history knows step %" PRIu64 " of epoch %" PRIu64
+                         " and later", step, r.epoch, stretch->begin_step,
+                         stretch->begin_epoch);
+        if (history_skipped(stretch, r.epoch, step))
+            example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": skipped at "
+                         "step %" PRIu64 " of epoch %" PRIu64 " by a %s to %"
+                         PRIu64, step, r.epoch, stretch->end_step,
+                         stretch->end_epoch,
+                         stretch->kind == HISTORY_SEEK ? "seek" : "begin",
+                         stretch->kind == HISTORY_SEEK ? stretch->to_step
+                                                       : stretch->to_epoch);
+    }
+    example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": the run has not "
+                 "served it", step, r.epoch);
+}
+
+/* Prints a step as often as it was served. */
+static void print_history(uint64_t step, int all)
+{
+    const history_stretch *stretch;
+    uint32_t of_rank, ranks;
+    int found = 0;
+
+    open_walk();
+    while ((stretch = next_stretch()) != NULL) {
+        if (!history_served(stretch, r.epoch, step))
+            continue;
+        ranks = stretch_ranks();
+        for (of_rank = all ? 0 : rank; of_rank < (all ? ranks : rank + 1);
+             of_rank++)
+            found |= print_served(step, of_rank);
+    }
+    if (!found)
+        explain(step);
+}
+
+static void print_found(uint64_t index, uint64_t step,
+                        const statesampler_place *place)
+{
+    printf("%" PRIu64 ": epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32
+           " slot %" PRIu32 " position %" PRIu64, index, r.epoch, step,
+           place->rank, place->slot, place->position);
+}
+
+/* Prints where a mix's stretch has served a sample: in each epoch of its
+   dataset that the stretch has. */
+static int print_mix_places(const history_stretch *stretch, uint64_t index)
+{
+    const uint64_t low = r.epoch == stretch->begin_epoch ? stretch->begin_step
+                                                         : 0;
+    uint64_t turn = 0, own, last, high;
+    statesampler_place place = {0, 0, 0, 0};
+    uint32_t source = 0;
+    int found = 0;
+
+    example_must(history_mix_go(&mix_walk, r.epoch, low));
+    while (source + 1 < saved.num_sources &&
+           index >= statesampler_mix_offset(&mix_walk.mix, source + 1))
+        source++;
+    own = statesampler_epoch(&sources[source].sampler);
+    high = r.epoch == stretch->end_epoch
+               ? stretch->end_step : statesampler_mix_num_turns(&mix_walk.mix);
+    example_must(statesampler_mix_seek(&mix_walk.mix, high));
+    last = statesampler_epoch(&sources[source].sampler);
+    for (; own <= last; own++) {
+        int code = history_mix_locate(
+            &mix_walk, r.epoch, source, own,
+            index - statesampler_mix_offset(&mix_walk.mix, source), &turn,
+            &place);
+
+        if (code != STATESAMPLER_OK)
+            continue;
+        print_found(index, turn, &place);
+        printf(" dataset %" PRIu32 "\n", source);
+        found = 1;
+    }
+    return found;
+}
+
+/* Prints all places of a sample in an epoch. Returns 0 if there is none. */
+static int print_places(uint64_t index)
+{
+    const history_stretch *stretch;
+    statesampler_place place = {0, 0, 0, 0};
+    int found = 0;
+
+    open_walk();
+    while ((stretch = next_stretch()) != NULL) {
+        if (!saved.carry && (r.epoch < stretch->begin_epoch ||
+                             r.epoch > stretch->end_epoch))
+            continue;
+        if (saved.num_sources > 0) {
+            found |= print_mix_places(stretch, index);
+            example_must(history_mix_again(&mix_walk));
+        } else if (history_locate(&walk, r.epoch, index, &place) ==
+                   STATESAMPLER_OK) {
+            print_found(index, place.step, &place);
+            putchar('\n');
+            found = 1;
+        }
+    }
+    if (!found)
+        printf("%" PRIu64 ": epoch %" PRIu64 ": not served\n", index, r.epoch);
+    return found;
+}
+
+/* --- answers from a state ------------------------------------------------- */
 
 static void open_state(void)
 {
     size_t size = 0;
     int code = statesampler_load_file(path, state, sizeof state, &size);
 
+    if (code == STATESAMPLER_OK && size > 4 && memcmp(state, "SSH1", 4) == 0) {
+        example_file(path, open_history(size));
+        if (r.world_size > 0 || r.batch_size > 0)
+            example_fail(1, "%s: its history knows ranks and batches", path);
+        return;
+    }
     if (r.batch_size > 0 && recall_sources(state, size) > 0)
         example_fail(1, "--batch-size: a mix keeps those of its datasets");
     if (code == STATESAMPLER_OK)
@@ -65,19 +306,15 @@ static void open_state(void)
 static void print_step(uint64_t step, uint32_t of_rank)
 {
     uint32_t source;
-    size_t count, i;
+    size_t count;
     int code = recorder_at(&r, step, of_rank, batch, &count, &source);
 
     if (code != 1)
         example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": %s", step,
                      r.epoch, code == 0 ? "it is past the end"
                                         : statesampler_error(code));
-    printf("epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32,
-           recorder_epoch(r, step), step, of_rank);
-    printf(r.num_sources > 0 ? " dataset %" PRIu32 ":" : ":", source);
-    for (i = 0; i < count; i++)
-        printf(" %" PRIu64, batch[i]);
-    putchar('\n');
+    print_batch(recorder_epoch(r, step), step, of_rank, r.num_sources > 0,
+                source, count);
 }
 
 /* Returns 1 if the sample is served. */
@@ -158,13 +395,17 @@ int main(int argc, char **argv)
     if (path == NULL || !asked)
         example_fail(2, "give --state FILE, and --steps A..B or --where INDEX");
     open_state();
-    if (!r.straight)
+    if (saved.bytes == NULL && !r.straight)
         example_fail(1, "%s: %s; --straight says that it did not", path,
                      recorder_error(RECORDER_EUNKNOWN));
     for (i = 1; i < argc; i++)
         if (strcmp(argv[i - 1], "--where") == 0)
-            good &= print_place(example_number(argv[i], 0, UINT64_MAX));
-    for (step = first; step <= last; step++)
+            good &= saved.bytes != NULL
+                        ? print_places(example_number(argv[i], 0, UINT64_MAX))
+                        : print_place(example_number(argv[i], 0, UINT64_MAX));
+    for (step = first; saved.bytes != NULL && step <= last; step++)
+        print_history(step, all);
+    for (step = first; saved.bytes == NULL && step <= last; step++)
         for (at = all ? 0 : rank; at < (all ? r.world_size : rank + 1); at++)
             print_step(step, at);
     example_close();
