@@ -1,0 +1,379 @@
+/* recipes_steering.c - runs that people steer: skips, caps, parts held back.
+
+       make examples && build/recipes_steering
+
+   Short recipes to copy, each beside a check, which runs it and prints a line.
+   Names in capitals and functions marked "Yours" stand for your own; `train` is
+   in recipes.h. For weights that change often see schedule.c, and for the
+   record of all that was done history.c. */
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include "recipes.h"
+
+static const char usage[] =
+    "usage: recipes_steering\n\n"
+    "Runs and checks each recipe.\n";
+
+/* --- Skip steps now, and serve them later --------------------------------- */
+
+/* A range of positions of an epoch, that all ranks skipped together. */
+typedef struct gap {
+    uint64_t epoch, first, last; /* positions first .. last - 1 */
+} gap;
+
+/* Skips to a later step of the epoch, on each rank. Keep the gap with the
+   state. (history.h keeps it, too.) */
+static int skip_to(statesampler *s, uint64_t step, gap *skipped)
+{
+    int code;
+
+    skipped->epoch = statesampler_epoch(s);
+    skipped->first = statesampler_position(s);
+    code = statesampler_seek(s, step);
+    skipped->last = statesampler_position(s);
+    return code;
+}
+
+/* Trains on what was skipped, on this rank of any number of ranks: each takes
+   every world_size-th position. So the ranks have as many samples as each
+   other, or one less, and no sample is left over, whatever the numbers of
+   ranks were. `run` is the run's description, with the partition INTERLEAVED.
+   With PAD leave out positions from num_samples on: they are repeats. */
+static int serve_gap(const statesampler_desc *run, const gap *skipped,
+                     uint32_t rank, uint32_t world_size)
+{
+    statesampler_desc lone = *run;
+    uint64_t position, sample;
+    statesampler s;
+    int code;
+
+    lone.epoch = skipped->epoch;
+    lone.rank = 0;
+    lone.world_size = lone.batch_size = 1; /* so a step is a position */
+    lone.tail = STATESAMPLER_TAIL_UNEVEN;
+    lone.drop_last = 0;
+    code = statesampler_init(&s, &lone);
+    for (position = skipped->first + rank;
+         position < skipped->last && code >= 0; position += world_size) {
+        code = statesampler_at(&s, position, &sample, NULL);
+        if (code == 1)
+            train(&sample, 1);
+    }
+    return code < 0 ? code : STATESAMPLER_OK;
+}
+
+/* 41 ranks skip 3 of 6 steps; 30 ranks serve them, and each sample is once. */
+static void check_gap(void)
+{
+    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 7,
+                              .world_size = 41, .batch_size = BATCH,
+                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    uint64_t batch[BATCH], before;
+    statesampler s;
+    gap skipped;
+    size_t count;
+    uint32_t rank;
+    int so = 1;
+
+    begin_counts();
+    memset(&skipped, 0, sizeof skipped);
+    for (rank = 0; rank < 41; rank++) {
+        desc.rank = rank;
+        example_must(statesampler_init(&s, &desc));
+        statesampler_next(&s, batch, &count);
+        train(batch, count);
+        example_must(skip_to(&s, 4, &skipped));
+        while (statesampler_next(&s, batch, &count))
+            train(batch, count);
+    }
+    so = so && num_trained == SAMPLES - 3 * 41 * BATCH;
+    before = num_trained;
+    for (rank = 0; rank < 30; rank++)
+        example_must(serve_gap(&desc, &skipped, rank, 30));
+    so = so && num_trained - before == 3 * 41 * BATCH;
+    say(so && each_served(0, SAMPLES, 1),
+        "steps that were skipped on 41 ranks are served on 30 later");
+}
+
+/* --- A dataset for at most so many epochs --------------------------------- */
+
+/* A source that gives BUDGET samples, 2.5 epochs say, and then no more: its
+   sampler counts positions of the whole budget (SEQUENTIAL), and the shuffle is
+   yours. With the stop rule ALL its turns go to the other sources then. seek
+   and mix_at stay exact, also across epochs of the dataset. */
+static uint64_t capped_sample(uint64_t position, uint64_t num_samples,
+                              uint64_t seed, uint64_t stream)
+{
+    statesampler_perm epoch; /* keep it until position / num_samples changes */
+
+    statesampler_perm_init(&epoch, num_samples, seed, position / num_samples,
+                           stream);
+    return statesampler_perm_at(&epoch, position % num_samples);
+}
+
+/* A dataset of 40 samples for 2.5 epochs beside one of 200 for one epoch. */
+static void check_capped(void)
+{
+    const uint64_t length[2] = {40, 200}, budget[2] = {100, 200};
+    statesampler_source sources[2];
+    statesampler_mix mix;
+    uint64_t batch[BATCH];
+    uint32_t source, last = 2;
+    size_t count, i;
+    int so = 1;
+
+    begin_counts();
+    for (source = 0; source < 2; source++) {
+        const statesampler_desc desc = {.num_samples = budget[source],
+                                        .batch_size = BATCH,
+                                        .order = STATESAMPLER_ORDER_SEQUENTIAL};
+
+        example_must(statesampler_init(&sources[source].sampler, &desc));
+        sources[source].weight = source == 0 ? 3 : 1;
+    }
+    example_must(statesampler_mix_init(&mix, sources, 2,
+                                       STATESAMPLER_STOP_ALL));
+    while (statesampler_mix_next(&mix, batch, &count, &source)) {
+        for (i = 0; i < count; i++) {
+            batch[i] = source * length[0] +
+                       capped_sample(batch[i], length[source], 42, source);
+        }
+        train(batch, count);
+        last = source;
+    }
+    for (i = 0; i < 40; i++)
+        so = so && (served[i] == 2 || served[i] == 3);
+    say(so && last == 1 && num_trained == 300 && each_served(40, 240, 1),
+        "a dataset gives 2.5 epochs, and then its turns to the others");
+}
+
+/* --- Parts that never meet ------------------------------------------------ */
+
+/* Turns a batch of positions of a part into samples. `split` is a permutation
+   of the whole dataset, the same for ever; a part is the positions `first` ..
+   first + size - 1 in it, and has a sampler of its own with num_samples =
+   size. Parts: a validation set, the tenth that is held back for the anneal, or
+   the halves of two jobs that should have no sample in common. */
+static void samples_of_part(const statesampler_perm *split, uint64_t first,
+                            uint64_t *batch, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        batch[i] += first;
+    statesampler_perm_map(split, batch, count);
+}
+
+/* 100 for validation, 100 for the anneal, the rest in two jobs. */
+static void check_parts(void)
+{
+    const uint64_t first[5] = {0, 100, 200, 600, SAMPLES};
+    statesampler_perm split;
+    uint64_t batch[BATCH];
+    statesampler s;
+    size_t count;
+    int part;
+
+    begin_counts();
+    example_must(statesampler_perm_init(&split, SAMPLES, 42, 0, 1));
+    for (part = 0; part < 4; part++) {
+        const statesampler_desc desc = {
+            .num_samples = first[part + 1] - first[part], .seed = 42,
+            .stream = 2 + (uint64_t)part, .batch_size = BATCH};
+
+        example_must(statesampler_init(&s, &desc));
+        while (statesampler_next(&s, batch, &count)) {
+            samples_of_part(&split, first[part], batch, count);
+            train(batch, count);
+        }
+    }
+    say(each_served(0, SAMPLES, 1),
+        "validation, anneal and two jobs share the samples, none twice");
+}
+
+/* --- A shard out, and in again -------------------------------------------- */
+
+/* Shards are the sources of a mix. A bad one is OFF from this turn on, and has
+   its weight again once it is mended: it goes on where it was. Say so on all
+   ranks at the same turn. */
+static int set_shard(statesampler_mix *mix, uint32_t *weights, uint32_t shard,
+                     uint32_t weight)
+{
+    weights[shard] = weight;
+    return statesampler_mix_weigh(mix, weights);
+}
+
+/* Ten shards; one is out for 20 turns. Each sample comes once all the same. */
+static void check_shard(void)
+{
+    statesampler_source sources[10];
+    uint32_t weights[10], source, turn, while_out = 0;
+    uint64_t batch[BATCH];
+    statesampler_mix mix;
+    size_t count, i;
+
+    begin_counts();
+    for (source = 0; source < 10; source++) {
+        const statesampler_desc desc = {.num_samples = 50 + source,
+                                        .seed = 42, .stream = source,
+                                        .batch_size = BATCH};
+
+        example_must(statesampler_init(&sources[source].sampler, &desc));
+        sources[source].weight = weights[source] = 1;
+    }
+    example_must(statesampler_mix_init(&mix, sources, 10,
+                                       STATESAMPLER_STOP_ALL));
+    for (turn = 0; statesampler_mix_next(&mix, batch, &count, &source);
+         turn++) {
+        for (i = 0; i < count; i++)
+            batch[i] += statesampler_mix_offset(&mix, source);
+        train(batch, count);
+        while_out += turn > 30 && turn <= 50 && source == 3;
+        if (turn == 30)
+            example_must(set_shard(&mix, weights, 3, STATESAMPLER_OFF));
+        if (turn == 50)
+            example_must(set_shard(&mix, weights, 3, 1));
+    }
+    say(while_out == 0 && each_served(0, 545, 1),
+        "a shard that is out for a while loses no sample and repeats none");
+}
+
+/* --- Longer sequences in mid-epoch ---------------------------------------- */
+
+#define LONGEST 8192u /* tokens: the length at the end of the run */
+
+/* Sample `unit` of the sampler is LONGEST tokens of the data, from the run's
+   start on. While sequences are shorter, a unit is several of them: part 0 ..
+   LONGEST / length - 1. So the length may change at any step, and no token
+   comes twice or is lost. A batch has as many tokens as before. */
+static uint64_t first_token(uint64_t unit, uint32_t part, uint32_t length)
+{
+    return unit * LONGEST + (uint64_t)part * length;
+}
+
+static void check_lengths(void)
+{
+    const statesampler_desc desc = {.num_samples = 250, .seed = 42,
+                                    .batch_size = BATCH};
+    uint64_t batch[BATCH], token;
+    uint32_t length, part, j;
+    statesampler s;
+    size_t count, i;
+
+    begin_counts();
+    example_must(statesampler_init(&s, &desc));
+    while (statesampler_next(&s, batch, &count)) {
+        length = statesampler_step(&s) <= 30 ? LONGEST / 4 : LONGEST;
+        for (i = 0; i < count; i++) {
+            for (part = 0; part < LONGEST / length; part++) {
+                for (j = 0; j < 4 * length / LONGEST; j++) {
+                    token = first_token(batch[i], part, length) /
+                                (LONGEST / 4) + j; /* in quarters */
+                    train(&token, 1);
+                }
+            }
+        }
+    }
+    say(each_served(0, 1000, 1),
+        "sequences grow from 2,048 to 8,192 tokens in mid-epoch");
+}
+
+/* --- Only the number of samples is known ---------------------------------- */
+
+/* A program that saves how many samples it has seen, and nothing else, resumes
+   from that alone: with CARRY steps count on through all epochs. */
+static int resume_from_seen(statesampler *s, const statesampler_desc *desc,
+                            uint64_t seen)
+{
+    const uint64_t ranks = desc->world_size ? desc->world_size : 1;
+    const uint64_t batch = desc->batch_size ? desc->batch_size : 1;
+    int code = statesampler_init(s, desc); /* with the tail CARRY */
+
+    if (code == STATESAMPLER_OK)
+        code = statesampler_seek(s, seen / (ranks * batch));
+    return code;
+}
+
+static void check_seen(void)
+{
+    const statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
+                                    .world_size = 3, .batch_size = BATCH,
+                                    .tail = STATESAMPLER_TAIL_CARRY};
+    uint64_t batch[BATCH], same[BATCH], seen = 0;
+    statesampler s, other;
+    int so = 1, step;
+
+    example_must(statesampler_init(&s, &desc));
+    for (step = 0; step < 500; step++) {
+        example_must(resume_from_seen(&other, &desc, seen));
+        statesampler_next(&s, batch, NULL);
+        statesampler_next(&other, same, NULL);
+        so = so && memcmp(batch, same, sizeof batch) == 0;
+        seen += 3 * BATCH;
+    }
+    say(so && seen > 5 * SAMPLES,
+        "the number of samples seen is state enough, over five epochs");
+}
+
+/* --- Ranks that do not step together -------------------------------------- */
+
+/* Machines that scan their parts of a dataset at their own pace: each saves its
+   own state under its own name and goes on from it, on as many ranks as before.
+   (To go on on other numbers, deal the samples from one place: ledger.c.) */
+static int resume_alone(statesampler *s, statesampler_desc *desc, uint32_t rank,
+                        const unsigned char *states)
+{
+    int code;
+
+    desc->rank = rank;
+    code = statesampler_init(s, desc);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_load(s, states + rank * STATESAMPLER_STATE_BYTES,
+                                 STATESAMPLER_STATE_BYTES);
+    return code;
+}
+
+static void check_alone(void)
+{
+    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
+                              .world_size = 5, .batch_size = BATCH,
+                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    unsigned char states[5 * STATESAMPLER_STATE_BYTES];
+    uint64_t batch[BATCH];
+    statesampler s;
+    size_t count;
+    uint32_t rank, step;
+
+    begin_counts();
+    for (rank = 0; rank < 5; rank++) { /* each stops at another step */
+        desc.rank = rank;
+        example_must(statesampler_init(&s, &desc));
+        for (step = 0; step < 7 + 9 * rank; step++) {
+            statesampler_next(&s, batch, &count);
+            train(batch, count);
+        }
+        example_must(statesampler_save(
+            &s, states + rank * STATESAMPLER_STATE_BYTES,
+            STATESAMPLER_STATE_BYTES));
+    }
+    for (rank = 0; rank < 5; rank++) {
+        example_must(resume_alone(&s, &desc, rank, states));
+        while (statesampler_next(&s, batch, &count))
+            train(batch, count);
+    }
+    say(each_served(0, SAMPLES, 1),
+        "ranks at steps of their own go on from states of their own");
+}
+
+int main(int argc, char **argv)
+{
+    example_begin(argc, argv, 0, usage);
+    check_gap();
+    check_capped();
+    check_parts();
+    check_shard();
+    check_lengths();
+    check_seen();
+    check_alone();
+    return recipes_end();
+}
