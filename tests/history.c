@@ -828,8 +828,8 @@ int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
 
-    test_runs(reduced ? 30 : 1000);
-    test_mixes(reduced ? 30 : 1000);
+    test_runs(reduced ? 30 : 400);
+    test_mixes(reduced ? 30 : 400);
     test_full();
     test_damage();
     test_mix_refusals();
