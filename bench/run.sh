@@ -53,6 +53,7 @@ fast ledger
 fast groups
 fast pack
 fast spread
+fast steer
 - recorder
 fast memory
 - sizes

@@ -1,0 +1,168 @@
+/* steer.c - the cost of steering a run: a noted event, an answer from a history
+   of 1,000 events, a stage of a schedule, and the turns of a scheduled mix
+   against those of a plain one. */
+#include "bench.h"
+#include "examples/extras/history.h"
+#include "examples/extras/schedule.h"
+
+#include <string.h>
+
+enum { EVENTS = 1000, SOURCES = 300, LENGTH = 1000, TURNS = 20 * LENGTH };
+
+/* --- a history ------------------------------------------------------------ */
+
+typedef struct record {
+    statesampler s;
+    history h;
+    unsigned char memory[HISTORY_BYTES(EVENTS)];
+} record;
+
+static void record_before(void *data)
+{
+    record *r = data;
+    statesampler_begin(&r->s, 0);
+    must(history_init(&r->h, r->memory, sizeof r->memory, &r->s) == 0, "init");
+}
+
+static void record_run(void *data)
+{
+    record *r = data;
+    uint64_t i;
+    for (i = 1; i <= EVENTS; i++)
+        must(history_seek(&r->h, &r->s, 100 * i) == 0, "seek");
+}
+
+/* What the seeks themselves take. */
+static void seek_run(void *data)
+{
+    record *r = data;
+    uint64_t i;
+    for (i = 1; i <= EVENTS; i++)
+        must(statesampler_seek(&r->s, 100 * i) == 0, "seek");
+}
+
+/* Looks for a step that no stretch has served, and so reads all of it. */
+static void answer_run(void *data)
+{
+    const record *r = data;
+    history_walk walk;
+    int skipped = 0;
+    history_open(&walk, &r->h.log, statesampler_epoch(&r->s),
+                 statesampler_step(&r->s));
+    while (history_next(&walk) == 1) {
+        must(!history_served(&walk.stretch, 0, 100 * EVENTS - 50), "served");
+        skipped += history_skipped(&walk.stretch, 0, 100 * EVENTS - 50);
+    }
+    must(skipped == 1, "skipped");
+}
+
+/* --- a schedule ----------------------------------------------------------- */
+
+typedef struct mixed {
+    statesampler_source sources[SOURCES];
+    statesampler_mix mix;
+    schedule_source shares[SOURCES];
+    uint32_t weights[SOURCES];
+    schedule s;
+} mixed;
+
+static void mixed_before(void *data)
+{
+    mixed *m = data;
+    uint32_t i;
+    for (i = 0; i < SOURCES; i++) {
+        statesampler_desc d;
+        memset(&d, 0, sizeof d);
+        d.num_samples = 100000;
+        d.batch_size = 1;
+        d.stream = i;
+        must(statesampler_init(&m->sources[i].sampler, &d) == 0, "init");
+        m->sources[i].weight = 1 + i % 60;
+    }
+    must(statesampler_mix_init(&m->mix, m->sources, SOURCES,
+                               STATESAMPLER_STOP_NEVER) == 0, "mix");
+    schedule_init(&m->s, m->shares, m->weights, SOURCES);
+}
+
+static uint32_t plan(schedule *s, uint64_t turn, void *context)
+{
+    uint32_t i;
+    (void)context;
+    for (i = 0; i < SOURCES; i++)
+        s->sources[i].share =
+            (double)(1 + i % 60) + (double)((turn + i * 7) % 13) / 10;
+    return LENGTH;
+}
+
+static void plain_run(void *data)
+{
+    mixed *m = data;
+    uint64_t sample;
+    size_t count;
+    uint32_t source;
+    int i;
+    for (i = 0; i < TURNS; i++)
+        must(statesampler_mix_next(&m->mix, &sample, &count, &source) == 1,
+             "next");
+}
+
+static void scheduled_run(void *data)
+{
+    mixed *m = data;
+    uint64_t sample;
+    size_t count;
+    uint32_t source;
+    int i;
+    for (i = 0; i < TURNS; i++) {
+        must(schedule_follow(&m->s, &m->mix, plan, NULL) == 0, "follow");
+        must(statesampler_mix_next(&m->mix, &sample, &count, &source) == 1,
+             "next");
+    }
+}
+
+/* Stages alone: without the mix's part of them. */
+static void stage_run(void *data)
+{
+    mixed *m = data;
+    int64_t total;
+    int i;
+    for (i = 0; i < 100; i++) {
+        const uint32_t turns = plan(&m->s, m->s.end, NULL);
+        must(schedule_stage(&total, &m->s, turns) == 0, "stage");
+        schedule_begin(&m->s, total, turns);
+    }
+}
+
+int main(void)
+{
+    static record r[3];
+    static mixed m[3];
+    contender c[3] = {{record_run, record_before, NULL, &r[0], 0},
+                      {seek_run, record_before, NULL, &r[1], 0},
+                      {answer_run, NULL, NULL, &r[2], 0}};
+    contender turns[3] = {{plain_run, mixed_before, NULL, &m[0], 0},
+                          {scheduled_run, mixed_before, NULL, &m[1], 0},
+                          {stage_run, mixed_before, NULL, &m[2], 0}};
+    size_t i;
+    for (i = 0; i < 3; i++) {
+        statesampler_desc d;
+        memset(&d, 0, sizeof d);
+        d.num_samples = 10000000000u;
+        d.world_size = 4096;
+        d.batch_size = 4;
+        must(statesampler_init(&r[i].s, &d) == 0, "init");
+        record_before(&r[i]);
+    }
+    record_run(&r[2]);
+    race(c, 3, 2);
+    row_alone("history; an event noted beside its seek",
+              (c[0].ns - c[1].ns) / EVENTS, "ns", 50);
+    row_alone("history; an answer through 1000 events", c[2].ns / 1000, "us",
+              1000);
+    race(turns, 3, 2);
+    row("schedule; turns of 300 sources in stages of 1000", turns[1].ns / TURNS,
+        "ns", "a plain mix", turns[0].ns / TURNS, 1.3);
+    row_alone("schedule; a stage of 300 sources", turns[2].ns / 100 / 1000,
+              "us", 20);
+    return 0;
+}
