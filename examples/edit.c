@@ -12,6 +12,8 @@
 #include "extras/edits.h"
 
 #define IDS 1150u /* at the end */
+#define EDITS 4
+#define REMOVED 120
 
 static const char usage[] =
     "usage: edit FILE [RANKS]\n\n"
@@ -21,10 +23,15 @@ static const char usage[] =
 
 static struct {
     unsigned char state[STATESAMPLER_STATE_BYTES];
-    edits all;
+    unsigned char stack[EDITS_BYTES(EDITS, REMOVED)];
+    uint64_t stack_size;
     uint64_t at[IDS];                   /* the id at each position */
     uint64_t served[IDS], trained[IDS]; /* how often */
 } now;
+
+static edits all;
+static edit made[EDITS];
+static edit_out removed[REMOVED];
 
 static int is_readable(uint64_t id)
 {
@@ -39,11 +46,11 @@ static int make_edits(statesampler *s)
     uint64_t k, id, out[60], count;
     const edit *e;
 
-    while (statesampler_position(s) >= from[k = now.all.count]) {
-        for (count = 0, id = k; k % 2 == 1 && id < now.all.ids; id += 20 + k)
+    while (statesampler_position(s) >= from[k = all.count]) {
+        for (count = 0, id = k; k % 2 == 1 && id < all.ids; id += 20 + k)
             out[count++] = id;
-        example_must(edits_make(&now.all, s, added[k], out, count));
-        e = &now.all.made[k];
+        example_must(edits_make(&all, s, added[k], out, count));
+        e = &made[k];
         printf("position %3d: %4d added, %2d removed, %2d too late\n",
                (int)e->position, (int)e->added, (int)e->removed,
                (int)(count - e->removed));
@@ -53,12 +60,12 @@ static int make_edits(statesampler *s)
 
 static void train(uint64_t position)
 {
-    uint64_t id = edits_id(&now.all, now.all.count, position);
-    uint64_t used = edits_spare(&now.all, id, is_readable);
+    uint64_t id = edits_id(&all, all.count, position);
+    uint64_t used = edits_spare(&all, id, is_readable);
 
     now.at[position] = id;
     now.served[id]++;
-    now.trained[used] += is_readable(used) && !edits_is_out(&now.all, used);
+    now.trained[used] += is_readable(used) && !edits_is_out(&all, used);
 }
 
 /* Continues from the checkpoint if there is one, and saves after each step. */
@@ -78,8 +85,12 @@ static void run(const char *path, uint32_t ranks)
     desc.world_size = ranks;
     desc.batch_size = 8;
     example_must(statesampler_init(&s, &desc));
-    if (found == STATESAMPLER_OK)
+    edits_init(&all, 0, 0, made, EDITS, removed, REMOVED);
+    if (found == STATESAMPLER_OK) {
         example_file(path, statesampler_load(&s, now.state, sizeof now.state));
+        example_file(path, edits_load(&all, now.stack,
+                                      (size_t)now.stack_size));
+    }
     while (make_edits(&s)) {
         for (one = s, desc.rank = 0; desc.rank < ranks; desc.rank++) {
             statesampler_reshape(&one, desc.rank, ranks, 8);
@@ -92,6 +103,8 @@ static void run(const char *path, uint32_t ranks)
         getchar();
         statesampler_next(&s, NULL, NULL);
         statesampler_save(&s, now.state, sizeof now.state);
+        now.stack_size = EDITS_BYTES(all.count, all.num_out);
+        example_must(edits_save(&all, now.stack, sizeof now.stack));
         example_file(path, statesampler_save_file(path, &now, sizeof now));
     }
 }
@@ -108,17 +121,17 @@ int main(int argc, char **argv)
         example_fail(2, "'%s' is not a FILE or a number of RANKS",
                      argv[argc - 1]);
     run(argv[1], (uint32_t)ranks);
-    for (i = 0; i < now.all.ids; i++) {
-        good = good && now.served[i] == !edits_is_out(&now.all, i);
+    for (i = 0; i < all.ids; i++) {
+        good = good && now.served[i] == !edits_is_out(&all, i);
         ids[is_readable(i)] += now.served[i];
         spares += is_readable(i) ? now.trained[i] - now.served[i] : 0;
     }
     for (i = 0; good && i < ids[0] + ids[1]; i++)
-        good = good && now.at[i] == edits_id(&now.all, now.all.count, i) &&
-               edits_position(&now.all, now.all.count, now.at[i]) == i;
+        good = good && now.at[i] == edits_id(&all, all.count, i) &&
+               edits_position(&all, all.count, now.at[i]) == i;
     return example_end(good && ids[0] == spares,
                        "each of %d readable ids once, none of %d removed ids, "
                        "a readable one for each of %d others, positions "
                        "unchanged", (int)ids[1],
-                       (int)(now.all.ids - ids[0] - ids[1]), (int)spares);
+                       (int)(all.ids - ids[0] - ids[1]), (int)spares);
 }

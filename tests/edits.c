@@ -9,12 +9,21 @@
 
 /* A program: the stack, and what it should be. */
 static edits all;
+static edit made[8];
+static edit_out outs[512];
 static statesampler_desc desc;
 static statesampler s;
 static uint64_t ids[MOST]; /* the id at each position, by edits_id */
 static uint64_t length, served; /* so many positions were served */
 static unsigned char state_of[MOST]; /* of an id: 0 new, 1 there, 2 removed */
 static unsigned times[MOST]; /* how often an id was served */
+
+static void begin_stack(uint64_t max_out)
+{
+    memset(&desc, 0, sizeof desc);
+    desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    edits_init(&all, check_random(1000), 0, made, 8, outs, max_out);
+}
 
 /* Whether the positions have these ids, each that is there once. */
 static void check_map(uint64_t unchanged)
@@ -55,7 +64,7 @@ static void make_edit(void)
     if (all.count == before.count) {
         CHECK(memcmp(&all, &before, sizeof all) == 0);
         CHECK(code == STATESAMPLER_ECAPACITY &&
-              before.count == sizeof all.made / sizeof all.made[0]);
+              before.count == sizeof made / sizeof made[0]);
         return;
     }
     CHECK(code == STATESAMPLER_OK);
@@ -97,6 +106,96 @@ static int train(void)
     return 1;
 }
 
+/* A stack that is saved and loaded into other arrays is the same. */
+static void check_state(void)
+{
+    static unsigned char state[EDITS_BYTES(8, 512)], again[sizeof state];
+    static edit other_made[8];
+    static edit_out other_outs[512];
+    const size_t size = EDITS_BYTES(all.count, all.num_out);
+    edits other;
+    size_t i;
+
+    CHECK(edits_save(&all, state, size - 1) == STATESAMPLER_ECAPACITY);
+    CHECK(edits_save(&all, state, size) == STATESAMPLER_OK);
+    edits_init(&other, 0, 0, other_made, all.count, other_outs, all.num_out);
+    CHECK(edits_load(&other, state, size) == STATESAMPLER_OK);
+    CHECK(edits_save(&other, again, size) == STATESAMPLER_OK);
+    CHECK(memcmp(state, again, size) == 0);
+    for (i = 0; i < length; i++)
+        CHECK(edits_id(&other, other.count, i) == edits_id(&all, all.count, i));
+    i = check_random(8 * size);
+    state[i / 8] = (unsigned char)(state[i / 8] ^ 1 << i % 8);
+    CHECK(STATESAMPLER_KIND(edits_load(&other, state, size)) ==
+          STATESAMPLER_ECORRUPT);
+    state[i / 8] = (unsigned char)(state[i / 8] ^ 1 << i % 8);
+    CHECK(STATESAMPLER_KIND(edits_load(&other, state, size - 8)) ==
+          STATESAMPLER_ECORRUPT);
+    if (all.count > 0) {
+        other.max_made = all.count - 1;
+        CHECK(edits_load(&other, state, size) == STATESAMPLER_ECAPACITY);
+        other.max_made = all.count;
+    }
+    if (all.num_out > 0) {
+        other.max_out = all.num_out - 1;
+        CHECK(edits_load(&other, state, size) == STATESAMPLER_ECAPACITY);
+    }
+    CHECK(edits_save(&other, again, size) == STATESAMPLER_OK);
+    CHECK(memcmp(state, again, size) == 0);
+}
+
+/* A forged list that is longer than the ids that follow. */
+static void check_forged(void)
+{
+    unsigned char state[EDITS_BYTES(2, 2)], *to = state + 48 + 32;
+    uint64_t out[2] = {1, 3};
+
+    begin_stack(2);
+    CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK);
+    CHECK(edits_make(&all, &s, 5, NULL, 0) == STATESAMPLER_OK);
+    CHECK(edits_make(&all, &s, 0, out, 2) == STATESAMPLER_OK);
+    CHECK(edits_save(&all, state, sizeof state) == STATESAMPLER_OK);
+    to[0] = 9;
+    edits_write(state + sizeof state - 8,
+                statesampler_hash(0, state, sizeof state - 8));
+    CHECK(edits_load(&all, state, sizeof state) == STATESAMPLER_ECORRUPT_SIZE);
+    to[0] = 0;
+    to[40] = 1;
+    edits_write(state + sizeof state - 8,
+                statesampler_hash(0, state, sizeof state - 8));
+    CHECK(edits_load(&all, state, sizeof state) == STATESAMPLER_ECORRUPT_SIZE);
+    CHECK(all.count == 2 && all.num_out == 2);
+}
+
+/* Very many removed ids, some of them twice, in any order. */
+static void check_many(uint64_t many)
+{
+    edit_out *big = (edit_out *)calloc((size_t)many, sizeof *big);
+    uint64_t *out = (uint64_t *)calloc((size_t)many, sizeof *out), i, id;
+    statesampler_perm perm;
+
+    CHECK(big != NULL && out != NULL);
+    begin_stack(0);
+    edits_init(&all, 1, 0, made, 8, big, many);
+    CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK);
+    CHECK(edits_make(&all, &s, 2 * many, NULL, 0) == STATESAMPLER_OK);
+    statesampler_perm_init(&perm, many, 3, 0, 0);
+    for (i = 0; i < many; i++) /* every other id of the first half, twice */
+        out[i] = statesampler_perm_at(&perm, i) / 2 * 2;
+    CHECK(edits_make(&all, &s, 0, out, many) == STATESAMPLER_OK);
+    CHECK(all.num_out == many / 2);
+    CHECK(statesampler_num_steps(&s) == 2 * many - many / 2);
+    for (i = 0; i < many; i++)
+        CHECK(edits_is_out(&all, i) == (i % 2 == 0));
+    for (i = 0; i < 2 * many - many / 2; i += 97) {
+        id = edits_id(&all, 2, i);
+        CHECK(id >= many || id % 2 == 1);
+        CHECK(edits_position(&all, 2, id) == i);
+    }
+    free(big);
+    free(out);
+}
+
 /* Ranks and a batch size. */
 static void choose_shape(void)
 {
@@ -110,13 +209,10 @@ static void run_program(uint32_t tail)
     unsigned turns, id, left = 0, wrong = 0;
     uint64_t lost = 0;
 
-    memset(&desc, 0, sizeof desc);
-    memset(&all, 0, sizeof all);
+    begin_stack(512);
     memset(state_of, 0, sizeof state_of);
     memset(times, 0, sizeof times);
     length = served = 0;
-    all.seed = check_random(1000);
-    desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
     desc.tail = tail;
     choose_shape();
     CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK);
@@ -133,6 +229,7 @@ static void run_program(uint32_t tail)
             CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK);
             CHECK(statesampler_load(&s, state, sizeof state) ==
                   STATESAMPLER_OK);
+            check_state();
         }
     }
     while (train())
@@ -154,9 +251,7 @@ static void check_sums(void)
     static edits before;
     uint64_t out[65] = {0};
 
-    memset(&desc, 0, sizeof desc);
-    memset(&all, 0, sizeof all);
-    desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    begin_stack(64);
     CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK);
     CHECK(edits_make(&all, &s, 5, NULL, 0) == STATESAMPLER_OK);
     before = all;
@@ -177,9 +272,7 @@ static void check_sums(void)
 /* A stack is of one epoch: in the next one places begin anew. */
 static void check_next_epoch(void)
 {
-    memset(&desc, 0, sizeof desc);
-    memset(&all, 0, sizeof all);
-    desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    begin_stack(0);
     desc.batch_size = 2;
     CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK &&
           edits_make(&all, &s, 6, NULL, 0) == STATESAMPLER_OK);
@@ -207,9 +300,7 @@ static void check_spares(void)
     const uint64_t nobody = STATESAMPLER_NONE - 1;
     uint64_t out[3] = {1, 3, 5}, id;
 
-    memset(&desc, 0, sizeof desc);
-    memset(&all, 0, sizeof all);
-    desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
+    begin_stack(3);
     readable[0] = readable[1] = nobody;
     CHECK(edits_spare(&all, 0, is_readable) == STATESAMPLER_NONE);
     CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK &&
@@ -242,6 +333,8 @@ int main(int argc, char **argv)
     unsigned k;
 
     check_sums();
+    check_forged();
+    check_many(check_reduced(argc, argv) ? 2000 : 200000);
     check_next_epoch();
     check_spares();
     for (k = 0; k < programs; k++)
