@@ -328,7 +328,11 @@ SHAPES, ORDERS, TAILS
                 last window may have fewer), and the positions inside a window
                 are permuted. So a reader has at most `window` chunks open.
                 (With the tail PAD the last step may repeat the first positions,
-                and so open the first window again.)
+                and so open the first window again.) If the last window has few
+                chunks, the last steps are of these alone. The largest `window`
+                that is no larger and makes all windows nearly equal is
+                ceil(chunks / ceil(chunks / window)): 61, not 64, for 1,030
+                chunks (examples/even_window.c).
    REPLACEMENT  independent uniform draws. locate does not work with it.
 
    Partition: which samples the positions run over.
@@ -357,7 +361,10 @@ SHAPES, ORDERS, TAILS
                 and next never returns 0. Steps count from the start of the run;
                 epoch and position are those of the next sample. When that
                 sample is 2^62 positions or more past the base, the base moves
-                to it. In a mix it moves more often: see MIXES.
+                to it. In a mix it moves more often: see MIXES. To audit an
+                epoch, split the batches that end it: if the sampler was at
+                position c before a step, slot j is of so many epochs later:
+                (c + rank + j * W) / num_samples (recipe_pretrain.c).
    With every tail all ranks take the same number of steps.
 
    drop_last    (as in torch's BatchSampler; the drop_last of DistributedSampler
@@ -424,9 +431,10 @@ MIXES
    turns and weights. On all ranks, call mix_weigh at the same point of the
    loop, always before or always after the save. Make a stage several periods
    long: the sequence always begins with the same sources, so with other weights
-   at every turn one source would take them all. at and seek know the present
-   weights only. To look past a change, seek its turn, weigh, and go on from
-   there (examples/blend.c).
+   at every turn one source would take them all. For shorter stages use
+   examples/extras/schedule.h, which carries what each source is owed. at and
+   seek know the present weights only. To look past a change, seek its turn,
+   weigh, and go on from there (examples/blend.c).
 
    A mix is elastic as a sampler is. It has a base of its own: the turn to which
    mix_at, mix_seek and mix_locate reach back. mix_init, mix_weigh, mix_load and
