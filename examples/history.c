@@ -39,7 +39,7 @@ static int num_seen;
 static void must(int code)
 {
     if (code != STATESAMPLER_OK) {
-        example_fail(1, "%s", history_error(code));
+        example_fail(1, "FAILED, %s", history_error(code));
     }
 }
 
@@ -121,8 +121,8 @@ int main(int argc, char **argv)
     int skipped;
 
     example_begin(argc, argv, 1, usage);
-    if (argc < 2) {
-        example_fail(2, "give a FILE");
+    if (argc < 2 || argv[1][0] == '-') {
+        example_fail(2, "give a FILE, not '%s'", argc < 2 ? "" : argv[1]);
     }
     must(statesampler_init(&sampler, &desc));
     must(history_init(&record, memory, sizeof memory, &sampler));

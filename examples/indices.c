@@ -164,11 +164,12 @@ static int print_served(uint64_t step, uint32_t of_rank)
 static void explain(uint64_t step)
 {
     const history_stretch *stretch;
-    int first = 1;
+    int is_first = 1;
 
-    for (open_walk(); (stretch = next_stretch()) != NULL; first = 0) {
-        if (first && history_before(&saved, r.epoch, step, stretch->begin_epoch,
-                                    stretch->begin_step))
+    for (open_walk(); (stretch = next_stretch()) != NULL; is_first = 0) {
+        if (is_first &&
+            history_before(&saved, r.epoch, step, stretch->begin_epoch,
+                           stretch->begin_step))
             example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": this "
                          "history knows step %" PRIu64 " of epoch %" PRIu64
                          " and later", step, r.epoch, stretch->begin_step,
@@ -220,7 +221,7 @@ static int print_mix_places(const history_stretch *stretch, uint64_t index)
 {
     const uint64_t low = r.epoch == stretch->begin_epoch ? stretch->begin_step
                                                          : 0;
-    uint64_t turn = 0, own, last, high;
+    uint64_t turn = 0, own, own_last, high;
     statesampler_place place = {0, 0, 0, 0};
     uint32_t source = 0;
     int found = 0;
@@ -233,8 +234,8 @@ static int print_mix_places(const history_stretch *stretch, uint64_t index)
     high = r.epoch == stretch->end_epoch
                ? stretch->end_step : statesampler_mix_num_turns(&mix_walk.mix);
     example_must(statesampler_mix_seek(&mix_walk.mix, high));
-    last = statesampler_epoch(&sources[source].sampler);
-    for (; own <= last; own++) {
+    own_last = statesampler_epoch(&sources[source].sampler);
+    for (; own <= own_last; own++) {
         int code = history_mix_locate(
             &mix_walk, r.epoch, source, own,
             index - statesampler_mix_offset(&mix_walk.mix, source), &turn,

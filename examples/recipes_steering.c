@@ -45,6 +45,7 @@ static int serve_gap(const statesampler_desc *run, const gap *skipped,
     statesampler_desc lone = *run;
     uint64_t position, sample;
     statesampler s;
+    size_t count;
     int code;
 
     lone.epoch = skipped->epoch;
@@ -55,9 +56,9 @@ static int serve_gap(const statesampler_desc *run, const gap *skipped,
     code = statesampler_init(&s, &lone);
     for (position = skipped->first + rank;
          position < skipped->last && code >= 0; position += world_size) {
-        code = statesampler_at(&s, position, &sample, NULL);
+        code = statesampler_at(&s, position, &sample, &count);
         if (code == 1)
-            train(&sample, 1);
+            train(&sample, count);
     }
     return code < 0 ? code : STATESAMPLER_OK;
 }

@@ -87,7 +87,7 @@ static void begin(run *r)
 static void must(int code)
 {
     if (code != STATESAMPLER_OK) {
-        example_fail(1, "%s", schedule_error(code));
+        example_fail(1, "FAILED, %s", schedule_error(code));
     }
 }
 
@@ -245,8 +245,9 @@ int main(int argc, char **argv)
     }
     example_close();
     if (!alike || worst >= 2 || never == 0) {
-        example_fail(1, "FAILED, %s", !alike ? "a load or a seek leads elsewhere"
-                                             : "a source is far from its share");
+        example_fail(1, "FAILED, %s",
+                     !alike ? "a load or a seek leads elsewhere"
+                            : "a source is far from its share");
     }
     fprintf(stderr, "schedule: ok, with schedule.h no source is %.1f turns "
             "from its share; with mix_weigh every 100 turns %u of %u are "

@@ -24,6 +24,9 @@ elastic
 evaluate
     UNEVEN, and PAD without padding, are exact for every number of ranks; PAD
     is exact for 1 of 7
+even_window
+    each step has samples of 54 chunks or more in windows of 61, and of 6 in
+    windows of 64
 factors
     each image as often as its factor, rounded in an epoch, less than 1 off in
     64 epochs
@@ -32,6 +35,9 @@ groups
     was never killed
 grow
     web and code continued, mail is gone, books began; then code is gone
+history saved
+    248 bytes of history have all 503 steps of the run, and the 31 that were
+    skipped
 ledger
     killed 604 times, the ledger has each of 20000 samples once in each of 10
     epochs
@@ -67,6 +73,8 @@ recipes_orders
     4 recipes do what they say
 recipes_parallel
     4 recipes do what they say
+recipes_steering
+    7 recipes do what they say
 recipes_streams
     2 recipes do what they say
 resume
@@ -74,6 +82,9 @@ resume
     run never killed
 round_robin
     20 samples of 2 datasets, each exactly once in each of 2 epochs
+schedule
+    with schedule.h no source is 1.0 turns from its share; with mix_weigh every
+    100 turns 222 of 300 are never served
 shards shards
     each of 1110 sequences in 13 shards once, at most 3 shards open
 split
@@ -669,6 +680,7 @@ blend() {
 recipes_readme=examples/README.md
 recipes() {
     sed -n '/^## Recipes/,/^## Coming/p' $recipes_readme >table
+    : >all_rows
     for source in examples/recipes_*.c; do
         file=$(basename $source)
         name=${file%.c}
@@ -676,6 +688,7 @@ recipes() {
             /^\| \*\*/ { inside = index($0, file) > 0; next }
             inside && /^\| .* \| `/' table >rows
         [ -s rows ]
+        cat rows >>all_rows
         program $name
         status 0 bin/$name
         equal "$(grep -c '^ok ' said)" "$(wc -l <rows)"
@@ -683,7 +696,7 @@ recipes() {
             finds " $recipe(" $source
         done
     done
-    equal "$(grep -c '^| .* | `' table)" 18
+    equal "$(grep -c '^| .* | `' table)" "$(wc -l <all_rows)"
 }
 
 recipe_ranks() {
@@ -1222,6 +1235,153 @@ END_OF_PROGRAM
     finds 'step 5 of epoch 0: it is past the end' err
 }
 
+# A file with a history before the state: nothing has to be promised.
+by_history() {
+    begin_questions
+    program history
+    quietly bin/history saved
+    rm -f state
+    serve num_samples=64000 seed=42 world_size=8 batch_size=16 steps=400 state \
+        >/dev/null
+    for step in 0 289 321 399; do
+        straight state --all --steps $step..$step >wanted
+        bin/indices --state saved --epoch 0 --all --steps $step..$step |
+            same - wanted
+    done
+    for step in 290 320; do
+        status 1 bin/indices --state saved --epoch 0 --steps $step..$step
+        empty said
+        finds "^indices: step $step of epoch 0: skipped at step 290 of epoch 0"\
+" by a seek to 321$" err
+    done
+    equal "$(bin/indices --state saved --epoch 0 --all --steps 450..450 |
+        grep -c .)" 6
+    # Samples that were served, and one that was only in skipped steps.
+    straight state --steps 300..300 --rank 3 | sed 's/.*: //' | tr ' ' '\n' \
+        >skipped
+    for index in $(sed -n '1p;5p;16p' skipped); do
+        status 1 bin/indices --state saved --epoch 0 --where $index
+        equal "$(cat said)" "$index: epoch 0: not served"
+    done
+    for index in 0 7 63999; do
+        grep -qx $index skipped || {
+            bin/indices --state saved --epoch 0 --where $index >place
+            set -- $(sed 's/.* step \([0-9]*\) rank \([0-9]*\) .*/\1 \2/' place)
+            bin/indices --state saved --epoch 0 --steps $1..$1 --rank $2 >batch
+            grep -qw $index batch || [ "$(cat place)" = \
+                "$index: epoch 0: not served" ]
+        }
+    done
+    status 1 bin/indices --state saved --epoch 1 --steps 0..0
+    finds 'step 0 of epoch 1: the run has not served it' err
+    status 1 bin/indices --state saved --world-size 3 --epoch 0 --steps 5..5
+    finds 'its history knows ranks and batches' err
+    # Damaged, cut, and of another run.
+    head -c 200 saved >cut
+    status 1 bin/indices --state cut --steps 5..5
+    finds '^indices: cut: the size of the state or file is wrong' err
+    { head -c 130 saved; printf x; tail -c +132 saved; } >damaged
+    status 1 bin/indices --state damaged --steps 5..5
+    finds "^indices: damaged: the state's bytes have changed" err
+}
+
+# The same of a mix, through other weights, a skip and other ranks, and from one
+# epoch into the next.
+by_mix_history() {
+    begin_questions
+    cat >mixes.c <<'END_OF_PROGRAM'
+#include "statesampler.h"
+#include "examples/extras/history.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static unsigned char memory[HISTORY_MIX_BYTES(3, 9)], file[sizeof memory + 999];
+static statesampler_source sources[3];
+static statesampler_mix mix;
+static history h;
+
+static void must(int code)
+{
+    if (code < 0)
+        exit(1);
+}
+
+/* Prints the turns as indices does, of all ranks. */
+static void serve(int turns, uint32_t ranks)
+{
+    uint64_t batch[4];
+    uint32_t rank, source;
+    size_t count, i;
+    int more;
+
+    for (; turns > 0; turns--) {
+        for (rank = 0, more = 1; rank < ranks && more; rank++) {
+            must(statesampler_mix_reshape(&mix, rank, ranks));
+            must(more = statesampler_mix_at(&mix, statesampler_mix_turn(&mix),
+                                            batch, &count, &source));
+            if (!more)
+                continue;
+            printf("epoch %d step %d rank %u dataset %u:",
+                   (int)statesampler_mix_epoch(&mix),
+                   (int)statesampler_mix_turn(&mix), rank, source);
+            for (i = 0; i < count; i++)
+                printf(" %d", (int)(batch[i] +
+                                    statesampler_mix_offset(&mix, source)));
+            puts("");
+        }
+        must(statesampler_mix_reshape(&mix, 0, ranks));
+        must(statesampler_mix_next(&mix, NULL, NULL, NULL));
+    }
+}
+
+int main(void)
+{
+    const uint32_t weights[3] = {1, STATESAMPLER_OFF, 4};
+    size_t size, bytes, i;
+
+    for (i = 0; i < 3; i++) {
+        const statesampler_desc desc = {.num_samples = 30 + 10 * i, .seed = 5,
+                                        .stream = i, .world_size = 2,
+                                        .batch_size = 2,
+                                        .tail = STATESAMPLER_TAIL_UNEVEN};
+
+        must(statesampler_init(&sources[i].sampler, &desc));
+        sources[i].weight = 1;
+    }
+    must(statesampler_mix_init(&mix, sources, 3, STATESAMPLER_STOP_RESTART));
+    must(history_mix_init(&h, memory, sizeof memory, &mix));
+    serve(12, 2);
+    must(history_mix_weigh(&h, &mix, weights));
+    serve(6, 2);
+    must(history_mix_seek(&h, &mix, 23));
+    serve(4, 2);
+    must(history_mix_reshape(&h, &mix, 0, 3));
+    serve(30, 3);
+    size = history_save(&h);
+    bytes = statesampler_mix_state_bytes(&mix);
+    memcpy(file, h.bytes, size);
+    must(statesampler_mix_save(&mix, file + size, bytes));
+    must(statesampler_save_file("mixed", file, size + bytes));
+    return 0;
+}
+END_OF_PROGRAM
+    compile_here mixes mixes.c
+    ./mixes >served
+    finds '^epoch 1 ' served
+    sed 's/ rank .*//' served | uniq | while read -r _ epoch _ step; do
+        bin/indices --state mixed --epoch $epoch --steps $step..$step --all
+    done | same - served
+    status 1 bin/indices --state mixed --epoch 0 --steps 20..20
+    finds 'step 20 of epoch 0: skipped at step 18 of epoch 0 by a seek to 23' err
+    # Each sample where it was.
+    sed -n '1p;9p;30p;60p;$p' served | while read -r _ epoch _ step _ rank _ \
+        dataset first _; do
+        bin/indices --state mixed --epoch $epoch --where $first >said
+        finds "^$first: epoch $epoch step $step rank $rank slot 0 .*dataset "\
+"${dataset%:}" said
+    done
+}
+
 # The line of what a rank was served that has the answer of --where.
 line_of() { # ANSWER BATCH_SIZE
     sed 's/.*step \([0-9]*\).*slot \([0-9]*\).*/\1 \2/' "$1" |
@@ -1271,14 +1431,14 @@ epoch_option() {
 # The block of the page on extras, run as it stands.
 answers_readme=examples/extras/README.md
 readme_answers() {
-    program quickstart indices
+    program quickstart indices history
     sed -n '/^## Which samples/,/^## Groups/p' $answers_readme |
         sed -n '/^```/,/^```/p' | grep -v '^```' >block
     ln -s bin build
     sed -n 's/^\$ //p' block >commands
-    sh ./commands >answers
+    sh ./commands >answers 2>&1
     grep -v '^\$' block | same - answers
-    lines 3 answers
+    lines 6 answers
 }
 
 # Refused with this text in the message, nothing printed.
@@ -1462,6 +1622,9 @@ list_tests() {
         steps_option
     add_test 'example indices: without --straight, no question is answered' \
         not_said_to_be_straight
+    add_test 'example indices: a history answers for skips and other ranks' \
+        by_history
+    add_test "example indices: a mix's history answers, too" by_mix_history
     add_test 'example indices: a state that is damaged or missing is refused' \
         refused_questions
     add_test "example indices: --epoch: other epochs, and CARRY's" epoch_option
