@@ -1376,6 +1376,7 @@ END_OF_PROGRAM
     # Each sample where it was.
     sed -n '1p;9p;30p;60p;$p' served | while read -r _ epoch _ step _ rank _ \
         dataset first _; do
+        [ -n "$first" ] || continue
         bin/indices --state mixed --epoch $epoch --where $first >said
         finds "^$first: epoch $epoch step $step rank $rank slot 0 .*dataset "\
 "${dataset%:}" said
