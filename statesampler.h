@@ -626,6 +626,8 @@ CHANGES
 
    0.9.3  statesampler_base, and statesampler_mix_state_in and
           statesampler_mix_source_in, which find states inside a state.
+          Of the files in examples/, schedule.h and history.h are new, and
+          edits.h has the caller's arrays and a state of its own.
    0.9.2  every rule of an error has a name, as STATESAMPLER_EINVAL_RANK; its
           number and sentence are as before. The folders of examples/ have
           moved: the README says where. A JavaScript mixture refuses an
