@@ -3,11 +3,14 @@
    An epoch on a million ranks, all of it audited at 2^28 samples and some of it
    at 2^33; how long a rank takes, beside how long it takes where there is one
    rank only, and what a job that is too large to run would spend, beside a
-   table; a mix of 100,000 datasets; seeds and epochs at their ends. Prints a
-   line for each, and a sum. */
+   table; a mix of 100,000 datasets; seeds and epochs at their ends; a run of
+   10^10 samples on 98,304 ranks that was steered 1,000 times, and a schedule of
+   10,000 datasets. Prints a line for each, and a sum. */
 #define _POSIX_C_SOURCE 200809L
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+#include "examples/extras/history.h"
+#include "examples/extras/schedule.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -354,8 +357,116 @@ static void ask_ends(void)
                "the last");
 }
 
+/* --- a run that was steered ----------------------------------------------- */
+
+enum { EVENTS = 1000, LARGE = 10000 };
+
+/* What rank 0 had before the last event of each kind, beside what the history
+   says of it; and how long it takes to look through all of it. */
+static void ask_history(void)
+{
+    static unsigned char memory[HISTORY_BYTES(2 * EVENTS)];
+    static uint64_t had[EVENTS][BATCH], at_step[EVENTS];
+    statesampler_desc desc = describe(10000000000u, 0, 98304);
+    uint64_t out[BATCH];
+    statesampler s;
+    history_walk walk;
+    history h;
+    double begin;
+    int i, found = 0, right = 1, good;
+    size_t count;
+    desc.batch_size = 1;
+    good = statesampler_init(&s, &desc) == STATESAMPLER_OK &&
+           history_init(&h, memory, sizeof memory, &s) == STATESAMPLER_OK;
+    for (i = 0; i < EVENTS; i++) {
+        uint32_t ranks = 98304 - 96 * (uint32_t)(i % 7);
+        at_step[i] = statesampler_step(&s);
+        good = good && statesampler_next(&s, had[i], &count) == 1 &&
+               history_seek(&h, &s, at_step[i] + 1 + (uint64_t)(i % 3)) == 0 &&
+               history_reshape(&h, &s, 0, ranks, 1) == 0;
+    }
+    must(good, "a run of 10^10 samples on 98,304 ranks, steered 2,000 times");
+    begin = seconds();
+    history_open(&walk, &h.log, statesampler_epoch(&s), statesampler_step(&s));
+    while (history_next(&walk) == 1) {
+        while (found < EVENTS &&
+               history_served(&walk.stretch, 0, at_step[found])) {
+            right = right && history_at(&walk, 0, 0, at_step[found], out,
+                                        &count) == 1 &&
+                    count == 1 && out[0] == had[found][0];
+            found++;
+        }
+    }
+    printf("     %d events in %.2f ms\n", 2 * EVENTS,
+           1e3 * (seconds() - begin));
+    must(right && found == EVENTS, "its history has each step that was served");
+}
+
+static uint32_t plan(schedule *s, uint64_t turn, void *context)
+{
+    uint32_t i;
+    (void)context;
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].share =
+            1.0 / (1 + i % 100) + (double)((turn / 1000 + i) % 17) / 1000;
+    return 1000;
+}
+
+/* 10,000 datasets, new weights every 1,000 turns: a seek over 10^6 turns leads
+   where going there leads. */
+static void ask_schedule(void)
+{
+    statesampler_source *sources =
+        (statesampler_source *)calloc(2 * LARGE, sizeof *sources);
+    schedule_source *shares =
+        (schedule_source *)calloc(2 * LARGE, sizeof *shares);
+    uint32_t *weights = (uint32_t *)calloc(2 * LARGE, sizeof *weights), i;
+    statesampler_mix mix[2];
+    schedule s[2];
+    uint64_t out[BATCH], same[BATCH];
+    uint32_t source = 0, other = 0;
+    size_t count, turn;
+    double begin;
+    int good = sources != NULL && shares != NULL && weights != NULL;
+    for (i = 0; good && i < 2 * LARGE; i++) {
+        statesampler_desc desc = describe(1000000 + i % LARGE, 0, 1);
+        desc.batch_size = 1;
+        desc.stream = i % LARGE;
+        sources[i].weight = 1;
+        good = statesampler_init(&sources[i].sampler, &desc) == 0;
+    }
+    for (i = 0; good && i < 2; i++) {
+        good = statesampler_mix_init(&mix[i], sources + i * LARGE, LARGE,
+                                     STATESAMPLER_STOP_NEVER) == 0;
+        schedule_init(&s[i], shares + i * LARGE, weights + i * LARGE, LARGE);
+    }
+    begin = seconds();
+    for (turn = 0; good && turn < MILLION; turn++)
+        good = schedule_follow(&s[0], &mix[0], plan, NULL) == 0 &&
+               statesampler_mix_next(&mix[0], NULL, NULL, NULL) == 1;
+    printf("     10^6 turns of 10,000 datasets in %.1f s", seconds() - begin);
+    begin = seconds();
+    good = good && schedule_seek(&s[1], &mix[1], MILLION, plan, NULL) == 0;
+    printf(", a seek over them in %.1f s\n", seconds() - begin);
+    for (turn = 0; good && turn < 5000; turn++)
+        good = schedule_follow(&s[0], &mix[0], plan, NULL) == 0 &&
+               schedule_follow(&s[1], &mix[1], plan, NULL) == 0 &&
+               statesampler_mix_next(&mix[0], out, &count, &source) == 1 &&
+               statesampler_mix_next(&mix[1], same, &count, &other) == 1 &&
+               source == other && out[0] == same[0];
+    must(good, "a schedule of 10,000 datasets, sought over 10^6 turns");
+    for (i = 0; good && i < LARGE; i++)
+        good = shares[i].owed > -SCHEDULE_ONE && shares[i].owed < SCHEDULE_ONE;
+    must(good, "each of them within a turn of its share");
+    free(sources);
+    free(shares);
+    free(weights);
+}
+
 int main(void)
 {
+    ask_history();
+    ask_schedule();
     ask_ends();
     ask_time();
     ask_mix();
