@@ -314,10 +314,10 @@ SHAPES, ORDERS, TAILS
    The base is the position and step from which the present shape counts, 0 in a
    fresh epoch. at, seek, padding and locate reach back to it, but not farther;
    begin goes back to position 0. Steps go on counting through all shapes.
-   A load takes over the state's base. The base moves to the present position
-   - when a load, reshape or resize changes the shape or the number of samples;
-   - when a sampler with drop_last loads a state that has served the last step,
-     which this drop_last leaves out.
+   If a reshape, a resize or a load changes the shape or the number of samples,
+   the base moves to the present position. A load in the shape of the state
+   takes over the state's base, except where the state has served a last step
+   that the sampler's drop_last leaves out: then, too, the base moves.
 
    Order: which sample is served at position p of an epoch.
    SHUFFLE      (default) a permutation of the dataset.
@@ -398,12 +398,8 @@ MIXES
    ranks take the same turns.
 
    A source takes turns if it has steps and its weight is not STATESAMPLER_OFF.
-   Its steps are those of its present epoch, served or not; with the stop rules
-   RESTART and NEVER (see below) those of a whole epoch in this shape. D is the
-   number of sources that take turns, i counts these from 0, and n_i is the
-   steps of source i.
-
-   Whose turn it is follows from one endless sequence, given in ALGORITHM 1.
+   D is the number of these sources, and they are counted from 0. Whose turn it
+   is follows from one endless sequence, given in ALGORITHM 1.
    With equal weights it is 0, 1, ..., D - 1, 0, ... With other weights each
    source has exactly `weight` turns in every period, which is as long as the
    sum of the weights. Inside a period a source is ahead of its share, or
@@ -412,13 +408,15 @@ MIXES
 
    The stop rule says what happens at the turn of a source that has nothing
    left, and so when an epoch of the mix ends. The formulas are its turns with
-   equal weights.
+   equal weights, where source i has n_i steps.
    FIRST        (default) the epoch ends: min(n_i * D + i).
    ALL          the source is passed over, until all have finished: sum(n_i).
    RESTART      the source begins its next epoch. The epoch of the mix ends when
                 the last source is about to do so: max(n_i * D + i).
    NEVER        the source begins its next epoch, and the mix has no end.
-   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end.
+   Three sources of 3, 4 and 5 steps make 9, 12, 17 turns and no end. With FIRST
+   and ALL the steps of a source are those of its present epoch, served or not;
+   with RESTART and NEVER those of a whole epoch in this shape.
 
    The next epoch of the mix begins by itself, and the sequence begins again.
    Every source that has served steps of its epoch begins its next one. A source
@@ -438,12 +436,14 @@ MIXES
 
    A mix is elastic as a sampler is. It has a base of its own: the turn to which
    mix_at, mix_seek and mix_locate reach back. mix_init, mix_weigh, mix_load and
-   a mix_reshape to other ranks move it to the present turn. So does a source
-   with CARRY that is 2^62 positions past it. When the mix's base moves, the
-   base of each source with CARRY moves, too. After a change of ranks the
-   sequence goes on; it begins again if other sources have steps in the new
-   shape. With RESTART the epoch of the mix then ends at once if all sources
-   that take turns have begun another epoch in it.
+   a mix_reshape to other ranks move it to the present turn. So does the mix
+   itself when a source with CARRY is 2^62 positions past the base. When the
+   mix's base moves, the base of each source with CARRY moves, too.
+
+   After a change of ranks the sequence goes on, unless a source has steps in
+   only one of the two shapes: then it begins again. With RESTART the epoch of
+   the mix then ends at once if all sources that take turns have begun another
+   epoch in it.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -453,9 +453,9 @@ MIXES
    - samplers that differ in rank or world_size;
    - weights that are all OFF, or sum to 2^31 or more (OFF is not counted);
    - num_samples that sum to 2^62 or more;
-   - stop RESTART or ALL, if a source has too many steps for its weight: s /
-     weight >= 2^62 / sum of all weights, both rounded down, where s is its
-     steps in a whole epoch;
+   - stop RESTART or ALL, if a source has so many steps in a whole epoch, for
+     its weight, that (steps / weight + 1) * the sum of all weights is above
+     2^62, with steps / weight rounded down;
    - a sampler with CARRY, unless stop is NEVER;
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
@@ -1061,11 +1061,10 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
 
 /* From here on, this epoch and all later ones have num_samples positions, and
    the present is the base. This is for orders of your own, made from positions.
-   Padding is no sample: at an end that PAD has moved past the old num_samples,
-   the epoch goes on at the position that equals the old num_samples.
-   (get_counts then leaves that padding out.) If num_samples is as before,
-   nothing changes. With CARRY and num_samples equal to the position, the next
-   epoch begins.
+   If num_samples is as before, nothing changes. If the epoch has been served to
+   its end with padding, it goes on at the old num_samples, as padding is no
+   sample, and get_counts leaves that padding out. With CARRY and num_samples
+   equal to the position, the next epoch begins.
    EINVAL: the order is not SEQUENTIAL, or the partition not INTERLEAVED, or
    init would refuse num_samples. ERANGE: num_samples is below the number of
    samples served. Nothing then changes. */
@@ -1079,8 +1078,8 @@ STATESAMPLER_DEF int statesampler_save(const statesampler *s, void *out,
 /* Goes on where a state was saved. The sampler must have been initialised with
    the same num_samples, seed, stream, order (with chunk_size and window),
    partition and tail. It keeps its own rank, world_size, batch_size and
-   drop_last, and takes epoch, position, base and blocks from the state. In
-   another shape its base is the state's position, and so it is where this
+   drop_last, and takes epoch, position, base and blocks from the state. But the
+   base moves to the position if the shape is another one, or if this sampler's
    drop_last leaves out a step that was served. A state at position 0 begins its
    epoch in the sampler's own shape.
    ECORRUPT: the state is damaged. EVERSION: it is of another format or
@@ -1187,9 +1186,9 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
    weight is new, nothing changes, so a loop may call this at every turn. The
    time grows with the sources (make scale: 0.2 ms with 1,000, 30 ms with
    100,000; a twentieth if no weight is new). Shares are exact in each period,
-   so make a stage several periods long. With FIRST, an epoch that had ended
-   goes on until the turn of a source with nothing left. EINVAL: as in
-   mix_init. */
+   so make a stage several periods long, or see examples/extras/schedule.h. With
+   FIRST, a mix that is at the end of its epoch goes on in it, until the turn of
+   a source with nothing left. EINVAL: as in mix_init. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
 
@@ -1579,11 +1578,13 @@ STATESAMPLER_WRAP_BEGIN
    private name begins with what it is about. Terms are explained before
    ssmp_shape, the first private struct.
 
-   Where a new thing goes, besides the manual (a test compares this list with
-   the functions):
+   Where a new thing goes, besides the manual. (A test compares this list with
+   the functions that name a rule.)
    a tail rule   STATESAMPLER_TAIL_..., ssmp_run_check_desc,
                  ssmp_run_check_carry, ssmp_order_set, ssmp_tail_round,
-                 ssmp_segment_close, ssmp_run_repeated, ssmp_sampler_position_of
+                 ssmp_segment_close, ssmp_run_repeated,
+                 ssmp_sampler_position_of; if epochs run into each other, as
+                 with CARRY, all that asks SSMP_CARRY
    an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
                  ssmp_reader_fill_block, ssmp_order_inverse,
                  statesampler_locate, statesampler_resize; if it has numbers of
@@ -1591,14 +1592,15 @@ STATESAMPLER_WRAP_BEGIN
                  ssmp_run_read
    a stop rule   STATESAMPLER_STOP_..., statesampler_mix_init, ssmp_mix_read,
                  ssmp_weights_check, ssmp_source_check,
-                 statesampler_mixture_add, ssmp_mix_has_steps,
+                 statesampler_mixture_add, ssmp_source_has_steps,
                  ssmp_mix_first_finish, ssmp_mix_last_finish, ssmp_mix_set_base;
                  if it passes over sources, as ALL, ssmp_source_turns_until,
                  ssmp_mix_turns_until, ssmp_mix_tick_at, ssmp_mix_next_source
-   All three also go to tests/reference.py, tests/model.h (stop rules:
-   tests/model_mix.h), examples/python/statesampler/_library.py and
-   __init__.pyi, examples/js/statesampler.mjs and statesampler.d.mts, and
-   examples/js/page/index.html.
+   All three also go to the models that tests compare with (tests/reference.py,
+   tests/model.h; stop rules: tests/model_mix.h; tails: tests/prove/tail.h), to
+   the names in examples/python/statesampler/_library.py and __init__.pyi and in
+   examples/js/statesampler.mjs and statesampler.d.mts, and, if people may
+   choose them there, to examples/js/page/index.html.
    a field of a state    ssmp_run and ssmp_run_fields
    an error              STATESAMPLER_RULES */
 
@@ -1686,10 +1688,11 @@ SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
    as (x * reciprocal) >> (32 + shift), for x < left * right <= 2^(32 + shift).
    There 2^shift < right <= 2^(shift + 1), and the reciprocal is
    2^(32 + shift) / right, rounded up, which is below 2^32. By rounding up it
-   grows by less than 1, and so the quotient by less than x / 2^(32 + shift):
-   by less than 1. So the result is x / right, rounded down, or 1 more. If
-   n <= 2^30, then x * right < 2^(32 + shift), and the quotient grows by less
-   than 1 / right: the result is x / right, rounded down. */
+   grows by less than 1, and so the quotient by less than x / 2^(32 + shift).
+   - Narrow: n <= 2^30, so x * right < 2^(32 + shift), and the quotient grows by
+     less than 1 / right. The result is x / right, rounded down.
+   - Wide: it grows by less than 1. The result may be 1 more, which
+     ssmp_bulk_load sees by a negative remainder. */
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n), right, power = 2, shift = 0;
@@ -1750,9 +1753,10 @@ SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
    size. In the hash, x times the high half of x * mul makes each bit of x
    depend on all others. Then the high half of x * span is a number below span,
    without a division. But some of these numbers come more often than others,
-   unless span divides 2^16 or 2^32. If span were the same in all rounds, a
-   Fourier coefficient of a half's differences would show that. The loop calls
-   no function, as tcc inlines none. */
+   unless span divides 2^16 or 2^32. If span were the half's size in all rounds,
+   a Fourier coefficient of the half's differences would show that: so it
+   shrinks from round to round. The loop calls no function, as tcc inlines
+   none. */
 SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
                              const statesampler_perm *perm, uint32_t round,
                              uint32_t count, int wide)
@@ -1823,8 +1827,9 @@ SSMP_FN uint32_t ssmp_perm_outside(const statesampler_perm *perm)
    the result is below n. The network is a bijection, so a walk from a position
    below n is on a cycle that leads back to it, and meets each cell outside at
    most once. A walk from any other position may leave the grid or never come
-   in, but ends all the same. A walk has left * right / n iterations on average:
-   six at n = 1, hardly more than one from n = 9 on. */
+   in: it ends after one iteration more than there are cells outside. A walk has
+   left * right / n iterations on average: six at n = 1, hardly more than one
+   from n = 9 on. */
 SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
                                       uint64_t position)
 {
@@ -1970,7 +1975,7 @@ typedef struct ssmp_pairs {
    key. */
 typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
 typedef uint16_t ssmp_half __attribute__((may_alias));
-#define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) /* its index */
 
 /* A vector with x in all its lanes of 32 or 16 bits. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
@@ -2097,17 +2102,18 @@ typedef struct ssmp_bulk {
 /* The positions of a fill, vector by vector. From a vector to the next each
    position grows by the same distance, which is q * right + m. So l grows by q
    and r by m; but if r reaches right, r falls by right and l grows by 1 more.
-   add_l is q + 1 and add_r is m - right: after the additions r is negative
-   where it has not reached right, and both are put back there. */
+   add_l is q + 1 and add_r is m - right, as if all did. Where r is negative
+   after that, it has not: ssmp_positions_next takes 1 from l again, and gives
+   right back to r. */
 typedef struct ssmp_positions {
     ssmp_pairs next;
     ssmp_v32 add_l, add_r, right;
 } ssmp_positions;
 
 /* Sets a vector to the pairs of the positions in an array, of which so many are
-   left. BYTES / 8 positions fill a vector of 64-bit lanes. The first of these
-   vectors goes to the lowest 16 or 32 bits of the lanes of l and r, the second
-   to the next bits, and so on. So loads and stores need only shifts. */
+   left. Lane i of 64 bits gets the halves of positions i, i + V, i + 2 * V and
+   so on, from the lowest bits up, where V = BYTES / 8 is the number of lanes.
+   So each load of V positions only has to be shifted into its place. */
 SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
                                           const uint64_t *positions,
                                           size_t left, const int wide)
@@ -2244,8 +2250,8 @@ SSMP_ALWAYS_INLINE int ssmp_any_negative(ssmp_v64 x, const int wide)
     return (int)(any >> 63);
 }
 
-/* The same, but if the vector has more than count indices, for the first count
-   of them. */
+/* As ssmp_bulk_join, but writes the first count indices only, if the vector has
+   more. */
 SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
                                                 ssmp_bulk *b,
                                                 const ssmp_pairs *p,
@@ -2622,6 +2628,7 @@ SSMP_FN void ssmp_chunks_join(uint64_t *samples, const uint64_t *numbers,
                               const ssmp_chunks *chunks, uint64_t start,
                               size_t count)
 {
+    /* With no full chunk this is -1, and wraps around to the right sample. */
     const uint64_t size = chunks->size, last = chunks->full - 1;
     size_t i;
 
@@ -2718,7 +2725,8 @@ SSMP_NOINLINE void ssmp_order_draw(uint64_t *out, const ssmp_order *order,
 }
 
 /* The samples at count positions first, first + stride, ..., which are all of
-   one block and below num_samples. */
+   one block and below num_samples: so stride is a multiple of the number of
+   blocks, if count is more than 1. */
 SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
                                           const ssmp_reader *reader,
                                           uint64_t first, uint64_t stride,
@@ -2944,7 +2952,8 @@ SSMP_OUTLINE_FOR_SIZE size_t ssmp_segment_count(const ssmp_segment *segment,
 
 /* Does what ssmp_reader_fill_block does with the stride world_size, where
    neighbours are in different blocks. It fills all slots of one block, then
-   those of the next. */
+   those of the next: with 6 ranks and 8 blocks, every fourth slot is of the
+   same block, as 4 * 6 is a multiple of 8. */
 SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
                                           const ssmp_reader *reader,
                                           uint64_t first, size_t count)
@@ -3675,9 +3684,9 @@ SSMP_NOINLINE int ssmp_run_match(const ssmp_run *run, const ssmp_run *other)
 }
 
 /* OK if a state's base is in range, and its position the beginning of a step or
-   the segment's end. Sets that end and the step. The largest step of a base is
-   2^61 above all that seek takes, and far enough below 2^64 for the steps after
-   it. */
+   the segment's end. Sets that end and the step. A base may have any step that
+   seek takes, and 2^61 more, as a run goes on after a seek. The steps after the
+   base, 2^62 and some at most, then stay below 2^64. */
 SSMP_NOINLINE int ssmp_run_check_place(ssmp_run *run)
 {
     ssmp_segment *segment = &run->segment;
@@ -3815,14 +3824,15 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    tick is a turn, except those that ALL passes over. The sources that take
    turns are numbered in their order: these numbers are the seats, the leaves of
    the manual's tree.
-   Of the first m ticks of a node, the left child has its share by weight,
-   rounded to the nearest whole number, and the right child has the rest. From m
-   to m + 1 that share grows by at most 1. So each tick of the node is one of
-   either child, and each tick of the root belongs to exactly one leaf. After as
-   many ticks as the node's weight the shares are whole numbers: so a period is
-   exact. In between, each level of the tree takes a seat at most half a turn
-   farther from its share. With equal weights left and right take every other
-   tick, which gives 0, 1, 2, ... and round again. */
+   Of the first m ticks of a node of weight w, its left child of weight a has
+   (m * a + w / 2) / w, both quotients rounded down: its share, rounded to the
+   nearest whole number. The right child has the rest, which is what the manual
+   gives it. From m to m + 1 that share grows by at most 1. So each tick of the
+   node is one of either child, and each of the root belongs to one leaf. After
+   w ticks the shares are whole numbers: so a period is exact. In between, each
+   level of the tree takes a seat at most half a turn farther from its share.
+   With equal weights left and right take every other tick, which gives 0, 1, 2,
+   ... and round again. */
 
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
@@ -3926,10 +3936,11 @@ SSMP_NOINLINE uint32_t ssmp_mix_seat_at(uint64_t *turns,
 /* The tick of a seat's turn of this number, from 0, or TOO_FAR. The first loop
    goes down to the leaf, and keeps the weights of the nodes on the way. The
    second goes up again, and turns the number of a child's turn into that of its
-   parent's. With w and a for the weights of parent and child, a left child has
-   turn k at the parent's first turn m for which (m + 1) * a + w / 2 is at least
-   (k + 1) * w: that is (k * w + (w - 1) / 2) / a. In the same way a right child
-   has it at (k * w + w / 2) / a. All quotients are rounded down. */
+   parent's. Let w and a be the weights of parent and child. A left child has
+   its turn k, from 0, at the parent's turn m with which its share, as above,
+   becomes k + 1. So m is the first number for which (m + 1) * a + w / 2 is at
+   least (k + 1) * w, and that is (k * w + (w - 1) / 2) / a. In the same way a
+   right child has it at (k * w + w / 2) / a. All quotients are rounded down. */
 SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
                                 uint64_t turn)
 {
@@ -4047,7 +4058,8 @@ SSMP_FN void ssmp_seat_set_base(const statesampler_mix *mix, uint32_t seat)
     source->in_mix.turns = ssmp_seat_turns(mix, seat, mix->tick);
 }
 
-/* The tick of a seat's first turn that finds its source's epoch finished. */
+/* The finish of a seat: the tick of its first turn that finds its source at the
+   end of its epoch. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_seat_finish(const statesampler_mix *mix,
                                                 uint32_t seat)
 {
@@ -4056,8 +4068,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_seat_finish(const statesampler_mix *mix,
     return ssmp_seat_tick(mix, seat, in_mix->turns + in_mix->remaining);
 }
 
-/* The first such tick, with which the epoch of a mix ends with FIRST. With
-   NEVER it is where seek ends, for which only sources with CARRY count. */
+/* The first finish of all seats, or with NEVER of those with CARRY. With FIRST
+   the epoch of the mix ends there; with NEVER that is how far seek goes. */
 SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
 {
     uint64_t first = mix->seats ? SSMP_TOO_FAR : mix->tick;
@@ -4070,9 +4082,9 @@ SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
     return first;
 }
 
-/* The last such tick, with which the epoch of a mix ends with ALL and RESTART.
-   With RESTART a source that has begun another epoch does not count, as it had
-   finished before. */
+/* The last finish of all seats: with ALL and RESTART the epoch of the mix ends
+   there. With RESTART a source that has begun another epoch does not count, as
+   it had finished before. */
 SSMP_FN uint64_t ssmp_mix_last_finish(const statesampler_mix *mix)
 {
     uint64_t last = mix->tick;
@@ -4114,8 +4126,8 @@ SSMP_NOINLINE int ssmp_mix_set_base(statesampler_mix *mix)
 
 /* Whether a source has steps: with FIRST and ALL in the present epoch, in which
    it may have done them all; otherwise in epochs to come. */
-SSMP_FN int ssmp_mix_has_steps(const statesampler_mix *mix,
-                               const statesampler *s)
+SSMP_FN int ssmp_source_has_steps(const statesampler_mix *mix,
+                                  const statesampler *s)
 {
     if (mix->stop == STATESAMPLER_STOP_FIRST ||
         mix->stop == STATESAMPLER_STOP_ALL)
@@ -4144,16 +4156,16 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
         ssmp_segment_copy(&in_mix->segment, &s->run.segment);
         in_mix->step = s->run.now.step;
         in_mix->seat = SSMP_NOBODY;
-        if (in_mix->weight != STATESAMPLER_OFF && ssmp_mix_has_steps(mix, s))
+        if (in_mix->weight != STATESAMPLER_OFF && ssmp_source_has_steps(mix, s))
             ssmp_mix_add_seat(mix, i);
         if (had_seat != (in_mix->seat != SSMP_NOBODY))
             mix->tick = 0;
     }
     if (!ssmp_mix_set_base(mix)) {
-        /* A forged state may hold any tick. From tick 0 the sequence is long
-           enough. mix_init has checked that for whole epochs in this shape, of
-           `steps` steps: with the blocks of another shape they have at most
-           2 * steps + 1, or 2^32. */
+        /* A forged state may hold any tick. From tick 0 all sources finish
+           before 2^62 ticks in epochs of this shape, as mix_init has checked.
+           An epoch with the blocks of another shape may have up to twice as
+           many steps and one more, or 2^32: they finish before TOO_FAR. */
         mix->tick = 0;
         (void)ssmp_mix_set_base(mix);
     }
@@ -5318,7 +5330,7 @@ static inline int ssmp_file_again(int error, int failures)
     return error == EINTR;
 }
 
-/* As above, except those whose writer lives. */
+/* As above for Windows, except those whose writer lives. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;
@@ -5492,6 +5504,28 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
     return error;
 }
 
+/* Replaces a file by a temporary one, and makes sure that the folder, of which
+   the path is the first `folder` bytes of `temporary`, knows. Returns 0 or an
+   errno. */
+static inline int ssmp_file_save(const char *path, char *temporary,
+                                 size_t folder, const char *bytes, size_t size)
+{
+    const char first = temporary[folder];
+    int opened, error;
+
+    /* Opened first: if that fails, the old file is still there. */
+    temporary[folder] = 0;
+    error = ssmp_folder_open(&opened, temporary);
+    temporary[folder] = first;
+    if (error != 0)
+        return error;
+    error = ssmp_file_replace(path, temporary, bytes, size);
+    if (error == 0)
+        error = ssmp_folder_flush(opened);
+    ssmp_folder_close(opened);
+    return error;
+}
+
 STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
                                                    const void *bytes,
                                                    size_t size)
@@ -5499,7 +5533,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     char temporary[SSMP_PATH + SSMP_NAME_SIZE]; /* the folder, then a name */
     uint64_t name = 0, number = (uint64_t)SSMP_OS(getpid)();
     size_t folder;
-    int opened, error, attempt = 0;
+    int error, attempt = 0;
 
     STATESAMPLER_ASSERT(path && (bytes || size == 0));
     folder = strlen(path);
@@ -5511,19 +5545,12 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
-        /* Opened first: if that fails, the old file is still there. */
-        temporary[folder] = 0;
-        error = ssmp_folder_open(&opened, temporary);
-        if (error != 0)
-            continue;
         /* Threads, and processes of one number, differ in place or time. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
                        (unsigned)name, (unsigned)number);
-        error = ssmp_file_replace(path, temporary, (const char *)bytes, size);
-        if (error == 0)
-            error = ssmp_folder_flush(opened);
-        ssmp_folder_close(opened);
+        error = ssmp_file_save(path, temporary, folder, (const char *)bytes,
+                               size);
     } while (SSMP_MOVED(error) && ++attempt < 100);
     if (error == 0)
         return STATESAMPLER_OK;

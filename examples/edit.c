@@ -103,7 +103,8 @@ static void run(const char *path, uint32_t ranks)
         getchar();
         statesampler_next(&s, NULL, NULL);
         statesampler_save(&s, now.state, sizeof now.state);
-        now.stack_size = EDITS_BYTES(all.count, all.num_out);
+        now.stack_size = EDITS_BYTES((size_t)all.count,
+                                     (size_t)all.num_out);
         example_must(edits_save(&all, now.stack, sizeof now.stack));
         example_file(path, statesampler_save_file(path, &now, sizeof now));
     }

@@ -257,7 +257,8 @@ static void ask_drawn(uint32_t cases)
                 ask_chain(&d, worlds);
         } else {
             d.num_samples = 1 + draw(300);
-            d.tail %= STATESAMPLER_TAIL_CARRY;
+            if (d.tail == STATESAMPLER_TAIL_CARRY)
+                d.tail = STATESAMPLER_TAIL_PAD;
             d.world_size = 1 + (uint32_t)draw(4);
             d.rank = (uint32_t)draw(d.world_size);
             n = (uint32_t)draw(4);

@@ -112,7 +112,7 @@ static void check_state(void)
     static unsigned char state[EDITS_BYTES(8, 512)], again[sizeof state];
     static edit other_made[8];
     static edit_out other_outs[512];
-    const size_t size = EDITS_BYTES(all.count, all.num_out);
+    const size_t size = EDITS_BYTES((size_t)all.count, (size_t)all.num_out);
     edits other;
     size_t i;
 

@@ -386,8 +386,9 @@ static inline void forged_any_mix(forged_party *p)
     p->stop = (uint32_t)check_random(4);
     for (i = 0; i < p->count; i++) {
         p->desc[i] = forged_any_run(40);
-        if (p->stop != STATESAMPLER_STOP_NEVER)
-            p->desc[i].tail %= STATESAMPLER_TAIL_CARRY;
+        if (p->stop != STATESAMPLER_STOP_NEVER &&
+            p->desc[i].tail == STATESAMPLER_TAIL_CARRY)
+            p->desc[i].tail = STATESAMPLER_TAIL_PAD;
         p->weight[i] = 1 + (uint32_t)check_random(4);
     }
     forged_any_shape(p);

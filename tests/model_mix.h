@@ -41,7 +41,8 @@ static inline void mix_model_sit(mix_model *m)
     int same = 1;
     for (i = 0; i < m->count; i++) {
         uint64_t steps = statesampler_num_steps(&m->sampler[i]);
-        if (m->stop >= STATESAMPLER_STOP_RESTART) {
+        if (m->stop == STATESAMPLER_STOP_RESTART ||
+            m->stop == STATESAMPLER_STOP_NEVER) {
             statesampler fresh;
             CHECK(statesampler_init(&fresh, &m->desc[i]) == STATESAMPLER_OK);
             steps = statesampler_num_steps(&fresh);

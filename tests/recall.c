@@ -206,7 +206,8 @@ static uint64_t compare(statesampler_mix *mix, uint32_t epoch, uint32_t first,
             if (code != 1)
                 continue;
             statesampler_mix_describe(state, size, source, &desc, NULL);
-            if (turn >= first || run.stop < STATESAMPLER_STOP_RESTART ||
+            if (turn >= first || run.stop == STATESAMPLER_STOP_FIRST ||
+                run.stop == STATESAMPLER_STOP_ALL ||
                 source_epoch[epoch][turn] == desc.epoch) {
                 CHECK(ranks_at[epoch][turn] == world_size);
                 CHECK(served[epoch][turn][rank] ==

@@ -40,7 +40,8 @@ typedef struct edits {
 
 /* The size of a state. */
 #define EDITS_BYTES(count, num_out) \
-    (56 + 40 * (size_t)(count) + 8 * (size_t)(num_out))
+    (sizeof(char[56]) + sizeof(char[40]) * (count) + \
+     sizeof(char[8]) * (num_out))
 
 /* Begins the stack of an epoch, in these arrays. */
 static inline void edits_init(edits *all, uint64_t seed, uint64_t epoch,
@@ -284,7 +285,8 @@ static inline uint64_t edits_read(const unsigned char **from)
    smaller. */
 static inline int edits_save(const edits *all, void *out, size_t size)
 {
-    const size_t needed = EDITS_BYTES(all->count, all->num_out);
+    const size_t needed =
+        EDITS_BYTES((size_t)all->count, (size_t)all->num_out);
     unsigned char *to = (unsigned char *)out;
     uint64_t i;
 
@@ -331,7 +333,7 @@ static inline int edits_load(edits *all, const void *state, size_t size)
     found.num_out = edits_read(&from);
     if (found.count > all->max_made || found.num_out > all->max_out)
         return STATESAMPLER_ECAPACITY;
-    if (size != EDITS_BYTES(found.count, found.num_out))
+    if (size != EDITS_BYTES((size_t)found.count, (size_t)found.num_out))
         return STATESAMPLER_ECORRUPT_SIZE;
     for (i = 0; i < found.count; i++) {
         const unsigned char *at = from + 40 * i + 32;

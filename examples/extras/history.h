@@ -59,10 +59,10 @@ STATESAMPLER_WRAP_BEGIN
 
 /* The memory for so many events. */
 #define HISTORY_BYTES(events) \
-    (16 + STATESAMPLER_STATE_BYTES + 40 * ((size_t)(events) + 1) + 8)
-#define HISTORY_MIX_BYTES(sources, events)                    \
-    (104 + 128 * (size_t)(sources) +                          \
-     (24 + 8 * (((size_t)(sources) + 1) / 2)) * (size_t)(events))
+    (STATESAMPLER_STATE_BYTES + sizeof(char[64]) + sizeof(char[40]) * (events))
+#define HISTORY_MIX_BYTES(sources, events)                 \
+    (sizeof(char[104]) + sizeof(char[128]) * (sources) +   \
+     (sizeof(char[24]) + sizeof(char[8]) * (((sources) + 1) / 2)) * (events))
 
 /* What was noted. */
 typedef struct history_log {

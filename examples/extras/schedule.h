@@ -70,7 +70,8 @@ typedef uint32_t schedule_plan(schedule *s, uint64_t turn, void *context);
 
 #define SCHEDULE_ONE ((int64_t)1 << 31)
 #define SCHEDULE_MOST_TURNS ((uint32_t)1 << 28)
-#define SCHEDULE_BYTES(num_sources) (32 + 8 * (size_t)(num_sources))
+#define SCHEDULE_BYTES(num_sources) \
+    (sizeof(char[32]) + sizeof(char[8]) * (num_sources))
 
 static inline const char *schedule_error(int code)
 {

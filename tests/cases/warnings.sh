@@ -87,11 +87,12 @@ clean_sources() { # COMMAND...
 # beside this one.
 old_style_casts() { # COMMAND...
     { source_of HOSTED
-      awk '/^#define .*[(]/ { of_it = 1 } of_it; !/\\$/ { of_it = 0 }' \
-          examples/extras/fit.h examples/extras/pack.h examples/extras/ledger.h
-      echo 'extern const size_t sizes[4];'
-      echo 'const size_t sizes[4] = {LEDGER_WORDS(64), LEDGER_WORDS(128),'
-      echo 'PACK_WORDS(16, 4096), FIT_NUMBERS(16, 4096)};'
+      awk '/^#define [A-Z_]*[(]/ { of_it = 1 } of_it; !/\\$/ { of_it = 0 }' \
+          examples/extras/*.h
+      echo 'extern const size_t sizes[8];'
+      echo 'const size_t sizes[8] = {LEDGER_WORDS(64), LEDGER_WORDS(128),'
+      echo 'PACK_WORDS(16, 4096), FIT_NUMBERS(16, 4096), HISTORY_BYTES(9),'
+      echo 'HISTORY_MIX_BYTES(3, 9), SCHEDULE_BYTES(3), EDITS_BYTES(1, 2)};'
       echo 'extern const uint64_t constants[4];'
       echo 'const uint64_t constants[4] = {STATESAMPLER_MAX_SAMPLES,'
       echo 'STATESAMPLER_NONE, STATESAMPLER_OFF, STATESAMPLER_STATE_BYTES};'

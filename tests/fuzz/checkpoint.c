@@ -12,6 +12,7 @@
 #undef model_init
 
 #include "../../examples/trainer/checkpoint.h"
+#include "../../examples/trainer/log.h"
 
 #include <ftw.h>
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 # torch.sh - the samplers for PyTorch, examples/python, and frameworks on it.
 
-# Programs of examples/python/tests, by a Python that has torch: several in one process,
-# as each takes seconds to import it. A line for each framework that is not
-# here.
+# Programs of examples/python/tests, by a Python that has torch: several in one
+# process, as each takes seconds to import it. A line for each framework that is
+# not here.
 torch() { # PYTHON PROGRAM...
     python=$1
     shift
@@ -37,6 +37,13 @@ torch_figures() { # PYTHON
 }
 
 list_tests() {
+    for file in examples/python/tests/test_*.py; do
+        name=$(basename $file .py)
+        grep -q "[ \\]$name" examples/python/tests/cases/torch.sh || {
+            echo "$file is in no test: name it in torch.sh" >&2
+            exit 1
+        }
+    done
     python=$(sh examples/python/tests/python.sh 2>/dev/null) || {
         skip 'PyTorch, its samplers' 'a python3 with torch'
         return
