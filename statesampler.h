@@ -1913,6 +1913,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
    TIMES            in 32-bit lanes, the low half (bit 0) or the high half (bit
                     16), below 2^15, times the signed 16-bit number b
+   MERGE32          the high halves of the products of even and of odd lanes
    REDUCE           x + size where x is negative, otherwise x
    Without vectors PAIRS pairs go through the rounds together, but one at a time
    on small cores, which do not wait. Freestanding builds have no vectors, as
@@ -1990,6 +1991,11 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #define SSMP_EVEN32(a, b) ((ssmp_v64)SSMP_X86(mul_epu32, a, b))
 #define SSMP_TIMES(a, bit, b) \
     ((ssmp_v32)SSMP_X86(madd_epi16, a, ssmp_splat(((b) & 0xffffu) << (bit), 1)))
+#if SSMP_BYTES == 32 /* one instruction less; AVX-512 needs no other */
+#define SSMP_MERGE32(even, odd)                               \
+    ((ssmp_v32)_mm256_blend_epi32((__m256i)((even) >> 32),    \
+                                  (__m256i)(odd), 0xaa))
+#endif
 #if SSMP_BYTES > 16 /* of unsigned numbers, a negative one is the larger */
 #define SSMP_REDUCE(bits, x, size) \
     ((ssmp_v##bits)SSMP_X86(min_epu##bits, x, x + size))
@@ -2019,6 +2025,10 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
 #ifndef SSMP_TIMES
 #define SSMP_TIMES(a, bit, b) (((a) >> (bit) & 0xffffu) * (b))
 #endif
+#ifndef SSMP_MERGE32
+#define SSMP_MERGE32(even, odd) \
+    ((ssmp_v32)((even) >> 32 | ((odd) & SSMP_U64(SSMP_MAX32, 0))))
+#endif
 #ifndef SSMP_REDUCE
 #define SSMP_REDUCE(bits, x, size) \
     (x + (size & (0 - (x >> (bits - 1)))))
@@ -2041,9 +2051,9 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
 
         even = SSMP_EVEN32(even, SSMP_EVEN32(even, mul) >> 32);
         odd = SSMP_EVEN32(odd, SSMP_EVEN32(odd, mul) >> 32);
-        even = SSMP_EVEN32(even, span) >> 32;
-        odd = SSMP_EVEN32(odd, span) & SSMP_U64(SSMP_MAX32, 0);
-        x = half - (ssmp_v32)(even | odd);
+        even = SSMP_EVEN32(even, span);
+        odd = SSMP_EVEN32(odd, span);
+        x = half - SSMP_MERGE32(even, odd);
 #endif
         return SSMP_REDUCE(32, x, size);
     } else {
