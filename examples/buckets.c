@@ -99,6 +99,18 @@ static int run_mix(tally *t, double until, uint32_t others)
     return (int)same;
 }
 
+/* The share of a rank's tokens that are padding, in %. */
+static double padding(const tally *t)
+{
+    return 100 - 100 * t->tokens / t->padded;
+}
+
+/* The share of a step that ranks wait for the one with the largest batch. */
+static double waiting(const tally *t)
+{
+    return 100 - 100 * t->padded / t->slots;
+}
+
 int main(int argc, char **argv)
 {
     const char *name[] = {"random", "group_by_length", "buckets", "8, then 6"};
@@ -114,10 +126,13 @@ int main(int argc, char **argv)
     for (i = 0; i < 4; i++) {
         good = good && statesampler_audit_check(&t[i].audit, IDS);
         printf("%-16s %6.0f %9.1f %% %12.0f %9.1f %%\n", name[i], t[i].steps,
-               100 - 100 * t[i].tokens / t[i].padded, t[i].tokens / t[i].steps,
-               100 - 100 * t[i].padded / t[i].slots);
+               padding(&t[i]), t[i].tokens / t[i].steps, waiting(&t[i]));
     }
-    return example_end(good && 3 * t[2].steps < t[1].steps,
-                       "%.1f times the tokens per step, all ranks in the same "
+    good = good && 3 * t[2].steps < t[1].steps && padding(&t[0]) > 60 &&
+           waiting(&t[1]) > 20;
+    for (i = 2; i < 4; i++)
+        good = good && padding(&t[i]) < 6 && waiting(&t[i]) < 1;
+    return example_end(good, "%.1f times the tokens per step, less than 6 %% "
+                       "padding and 1 %% waiting, all ranks in the same "
                        "bucket, each sequence once", t[1].steps / t[2].steps);
 }

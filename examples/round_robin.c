@@ -30,7 +30,11 @@ typedef struct worker {
     statesampler_mix mix;
 } worker;
 
+/* A rank's third of both datasets begins here. */
+static const uint64_t third[RANKS + 1] = {0, 4, 7, SAMPLES};
+
 static unsigned seen[DATASETS][SAMPLES]; /* how often */
+static int good = 1; /* so far */
 
 static void start(worker *ranks)
 {
@@ -72,13 +76,33 @@ static void resume(worker *ranks, const statesampler_mix *killed)
     printf("       killed, and resumed from %u bytes\n", (unsigned)size);
 }
 
-/* Takes a turn on all ranks and prints it, or begins the next epoch. */
+/* Prints a rank's batch, and checks that it is of its third, and that no sample
+   of it came before in this epoch. */
+static void take_batch(uint32_t rank, uint32_t source, uint64_t epoch,
+                       const uint64_t *batch, size_t count)
+{
+    size_t j;
+
+    printf("  ");
+    for (j = 0; j < count; j++) {
+        printf(" %2" PRIu64, batch[j]);
+        good = good && batch[j] >= third[rank] && batch[j] < third[rank + 1];
+        good = good && seen[source][batch[j]] == epoch;
+        seen[source][batch[j]]++;
+    }
+    for (; j < BATCH; j++) {
+        printf("  -");
+    }
+}
+
+/* Takes a turn on all ranks and prints it, or begins the next epoch. The turns
+   of an epoch are A, B, A, B. */
 static void take_turn(worker *ranks)
 {
     uint64_t epoch = statesampler_mix_epoch(&ranks[0].mix), batch[BATCH];
     uint64_t turn = statesampler_mix_turn(&ranks[0].mix);
     uint32_t r, source;
-    size_t count, j;
+    size_t count;
 
     for (r = 0; r < RANKS; r++) {
         if (!statesampler_mix_next(&ranks[r].mix, batch, &count, &source)) {
@@ -88,14 +112,8 @@ static void take_turn(worker *ranks)
             printf("%5" PRIu64 "  %4" PRIu64 "  %7c", epoch, turn,
                    name[source]);
         }
-        printf("  ");
-        for (j = 0; j < count; j++) {
-            printf(" %2" PRIu64, batch[j]);
-            seen[source][batch[j]]++;
-        }
-        for (; j < BATCH; j++) {
-            printf("  -");
-        }
+        good = good && source == turn % DATASETS;
+        take_batch(r, source, epoch, batch, count);
         printf("%s", r == RANKS - 1 ? "\n" : "");
     }
 }
@@ -105,7 +123,7 @@ int main(int argc, char **argv)
     static worker ranks[RANKS], others[RANKS];
     worker *now = ranks;
     uint32_t i, j;
-    int taken = 0, once = 1;
+    int taken = 0;
 
     example_begin(argc, argv, 0, usage);
     start(now);
@@ -119,10 +137,11 @@ int main(int argc, char **argv)
     }
     for (i = 0; i < DATASETS; i++) {
         for (j = 0; j < SAMPLES; j++) {
-            once = once && seen[i][j] == 2;
+            good = good && seen[i][j] == 2;
         }
     }
     printf("\n");
-    return example_end(once, "%u samples of %u datasets, each exactly once in "
-                             "each of 2 epochs", DATASETS * SAMPLES, DATASETS);
+    return example_end(good, "%u samples of %u datasets in turns, each exactly "
+                             "once in each of 2 epochs, by the same rank",
+                       DATASETS * SAMPLES, DATASETS);
 }
