@@ -44,7 +44,8 @@ static uint64_t hash_file(const text_file *f)
 
 static const text *mapped; /* by text_open */
 
-/* Appends to a line of `used` bytes, as a signal's handler may call no printf. */
+/* Appends to a line of `used` bytes. A signal's handler, which calls it, may
+   call no printf. */
 static size_t append(char *line, size_t used, size_t room, const char *words)
 {
     size_t count = strlen(words);
