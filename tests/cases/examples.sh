@@ -866,7 +866,7 @@ shards() {
     finds 'the state has another num_samples' err
 }
 
-# What it is not told right, and a checkpoint of another run.
+# Wrong options, the same weights on other ranks, and checkpoints of other runs.
 train_text() {
     program train_text
     numbers 1 2300 >text
@@ -890,8 +890,19 @@ train_text() {
     finds "'0' is not a number from 1 to 100000" err
     status 0 "$@" --weights weights --checkpoint checkpoint text
     equal "$(wc -c <weights | tr -d ' ')" 214528
-    status 0 "$@" --checkpoint checkpoint --resume --ranks 3 \
-        --weights again text
+    # Other ranks, from the start and after a kill, end with the same weights.
+    status 0 "$@" --ranks 3 --weights of_three text
+    same weights of_three
+    "$@" --checkpoint killed --every 50 --hold-at 0.5 --log log text >held &
+    pid=$! code=0
+    until grep -qs '^holding' log; do
+        kill -0 $pid
+        sleep 0.1
+    done
+    kill -9 $pid && wait $pid || code=$?
+    equal $code 137
+    status 0 "$@" --checkpoint killed --resume --ranks 6 --weights again text
+    finds '^resumed: step 50, ' said
     same weights again
     status 1 "$@" --checkpoint checkpoint --resume other
     finds 'of another run: its text' err
@@ -1562,7 +1573,7 @@ list_tests() {
         shards
     add_test 'example spread: words of a stem apart, no state of other groups' \
         spread
-    add_test 'example train_text: no wrong option, no checkpoint of others' \
+    add_test 'example train_text: killed, the same weights on other ranks' \
         train_text
     add_test "example turns: draws the README's picture" turns
     add_test 'example windows: larger ones mix better, and beat a buffer' \
