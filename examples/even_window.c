@@ -9,10 +9,10 @@
 
        ceil(chunks / ceil(chunks / window))
 
-   which is 61 here: sixteen windows of 61 chunks, and one of 54. A row has a step of
-   1,024 samples, and from how many chunks these are, in windows of 64 and of
-   61. even_window.svg has the picture (make examples/even_window.svg). A short
-   last chunk stays the last of the epoch, with either. */
+   which is 61 here: sixteen windows of 61 chunks, and one of 54. A row has a
+   step of 1,024 samples, and says from how many chunks these are, in windows of
+   64 and of 61. `make examples/even_window.svg` draws the picture. A short last
+   chunk stays the last of the epoch, with either. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
