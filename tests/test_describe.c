@@ -225,6 +225,18 @@ static void check_mix_inside(const unsigned char *state)
         size_t same = size;
         CHECK(statesampler_mix_state_in(other, &same) == other && same == size);
     }
+    for (size = 24; size < MIX_BYTES; size += 8) { /* as many as fit, and more */
+        size_t inside = size;
+        memset(other + 8, 0, 8);
+        other[8] = (unsigned char)((size - 24) / 8);
+        CHECK(statesampler_mix_state_in(other, &inside) ==
+              other + 16 + (size - 24));
+        CHECK(inside == 0);
+        inside = size;
+        other[8]++;
+        CHECK(statesampler_mix_state_in(other, &inside) == other);
+        CHECK(inside == size);
+    }
 }
 
 /* A mix made of what the state says goes on as the one that saved it would

@@ -595,6 +595,36 @@ static void test_failed_start(void)
     statesampler_mixture_free(&other);
 }
 
+/* A state has a dataset that was added here after the start, as the first or the
+   second one: until the next start it is as if it were not here. */
+static void test_added_since(void)
+{
+    statesampler_mixture m, whole;
+    unsigned char state[STATE];
+    size_t size;
+    int second;
+    for (second = 0; second < 2; second++) {
+        build(&whole, "0123", 2, STATESAMPLER_STOP_ALL);
+        take(&whole, 9);
+        size = save(&whole, state);
+        build(&m, "01", 2, STATESAMPLER_STOP_ALL);
+        if (second)
+            add(&m, 2, 1, 2);
+        add(&m, 3, 1, 2);
+        CHECK(statesampler_mixture_load(&m, state, size, REFUSE) ==
+              STATESAMPLER_OK);
+        CHECK(m.mix.num_sources == 2 && arrlen(m.changes) == 4);
+        CHECK(m.changes[0].status == STATESAMPLER_CHANGE_MATCHED);
+        CHECK(m.changes[1].status == STATESAMPLER_CHANGE_MATCHED);
+        CHECK(m.changes[2].status == STATESAMPLER_CHANGE_REMOVED);
+        CHECK(m.changes[3].status == STATESAMPLER_CHANGE_REMOVED);
+        CHECK(m.changes[2].source == 2 && m.changes[3].source == 3);
+        take(&m, 3);
+        statesampler_mixture_free(&m);
+        statesampler_mixture_free(&whole);
+    }
+}
+
 /* Of a mixture of these, remove some; the state of before loads into the rest,
    which are found by their names. */
 static void check_remove(const char *which, const char *gone)
@@ -1115,6 +1145,7 @@ int main(int argc, char **argv)
     test_only_changed();
     test_growth();
     test_failed_start();
+    test_added_since();
     test_remove();
     test_changed_unfinished();
     test_added();
