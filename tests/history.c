@@ -807,6 +807,21 @@ static void test_mix_refusals(void)
     CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,
                            r.weights, r.state) == HISTORY_EFULL);
     CHECK(statesampler_mix_turn(&r.mix) == 15);
+    {
+        statesampler_mix other;
+
+        /* A history that was initialised for other sources. */
+        CHECK(statesampler_mix_init(&other, r.sources, 1, r.stop) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_save(&other, r.kept[0].state,
+                                    sizeof r.kept[0].state) ==
+              STATESAMPLER_OK);
+        CHECK(history_mix_load(&r.h, &other, saved, size,
+                               r.kept[0].state,
+                               statesampler_mix_state_bytes(&other), r.other,
+                               r.weights, r.state) ==
+              STATESAMPLER_EMISMATCH_SOURCES);
+    }
     r.num_sources = 1;
     CHECK(start_mix(&r));
     CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,

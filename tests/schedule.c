@@ -467,6 +467,23 @@ static void test_refusals(void)
         CHECK(schedule_save(&r.s, damaged, size) == STATESAMPLER_OK);
         CHECK(memcmp(damaged, state, size) == 0);
     }
+    /* Forged: more is owed, to one or to all together, than can be. */
+    for (i = 0; i < 4; i++) {
+        memcpy(damaged, state, size);
+        schedule_store(damaged + 24, (uint64_t)1 << (i < 2 ? 62 : 60));
+        schedule_store(damaged + 32, (uint64_t)1 << (i < 2 ? 5 : 60));
+        schedule_store(damaged + 40, ((uint64_t)1 << (i < 2 ? 5 : 60)) + i);
+        if (i % 2 == 1) {
+            schedule_store(damaged + 24, 0 - schedule_read(damaged + 24));
+            schedule_store(damaged + 32, 0 - schedule_read(damaged + 32));
+            schedule_store(damaged + 40, 0 - schedule_read(damaged + 40));
+        }
+        schedule_store(damaged + size - 8,
+                       statesampler_hash(0, damaged, size - 8));
+        CHECK(schedule_load(&r.s, damaged, size) == STATESAMPLER_ECORRUPT);
+    }
+    CHECK(schedule_save(&r.s, damaged, size) == STATESAMPLER_OK);
+    CHECK(memcmp(damaged, state, size) == 0);
     CHECK(schedule_load(&r.s, state, size - 1) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),

@@ -57,7 +57,8 @@ STATESAMPLER_WRAP_BEGIN
 #define HISTORY_RANKS 5   /* of a mix: world_size */
 #define HISTORY_WEIGHTS 6 /* of a mix: two weights in a word */
 
-/* The memory for so many events. */
+/* The memory for so many events. (A mix that is loaded with other batch sizes
+   takes as much as two.) */
 #define HISTORY_BYTES(events) \
     (STATESAMPLER_STATE_BYTES + sizeof(char[64]) + sizeof(char[40]) * (events))
 #define HISTORY_MIX_BYTES(sources, events)                 \
@@ -512,9 +513,11 @@ static inline int history_next(history_walk *walk)
             code = history_apply(&walk->sampler, &event);
         stretch->at += event.size;
     }
+    if (code != STATESAMPLER_OK)
+        return code;
     history_begin_at(stretch, statesampler_epoch(&walk->sampler),
                      statesampler_step(&walk->sampler));
-    return code == STATESAMPLER_OK ? 1 : code;
+    return 1;
 }
 
 /* A rank's samples in a step that the stretch has served, as statesampler_at
@@ -1127,7 +1130,8 @@ static inline int history_mix_load(history *h, statesampler_mix *mix,
     history_log log = h->log;
     int code = statesampler_mix_describe(state, size, 0, NULL, &place);
 
-    if (code == STATESAMPLER_OK && place.num_sources != mix->num_sources)
+    if (code == STATESAMPLER_OK && (place.num_sources != mix->num_sources ||
+                                    log.num_sources != mix->num_sources))
         code = STATESAMPLER_EMISMATCH_SOURCES;
     if (code != STATESAMPLER_OK)
         return code;

@@ -489,6 +489,27 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     return STATESAMPLER_OK;
 }
 
+/* OK if what is owed, and its sum, are so small that no stage overflows, as they
+   are but in a forged state. */
+static inline int schedule_check_owed(const schedule *s,
+                                      const unsigned char *from)
+{
+    const int64_t most = (int64_t)1 << 61;
+    int64_t sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        const int64_t owed = (int64_t)schedule_read(from + 8 * (size_t)i);
+
+        if (owed > most || owed < -most)
+            return STATESAMPLER_ECORRUPT;
+        sum += owed;
+        if (sum > most || sum < -most)
+            return STATESAMPLER_ECORRUPT;
+    }
+    return STATESAMPLER_OK;
+}
+
 /* Goes on where a state was saved, with a mix that goes on there, too.
    ECORRUPT: it is damaged, or of another number of sources. Nothing has then
    changed. */
@@ -496,6 +517,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
 {
     const unsigned char *from = (const unsigned char *)state;
     uint32_t i;
+    int code;
 
     if (size != SCHEDULE_BYTES(s->num_sources))
         return STATESAMPLER_ECORRUPT_SIZE;
@@ -503,6 +525,9 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
         return STATESAMPLER_ECORRUPT_MAGIC;
     if (schedule_read(from + size - 8) != statesampler_hash(0, from, size - 8))
         return STATESAMPLER_ECORRUPT_CHECK;
+    code = schedule_check_owed(s, from + 24);
+    if (code != STATESAMPLER_OK)
+        return code;
     s->begin = schedule_read(from + 8);
     s->end = schedule_read(from + 16);
     for (i = 0; i < s->num_sources; i++)
