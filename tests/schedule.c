@@ -13,6 +13,7 @@ typedef struct story {
     uint32_t num_sources, longest, stop;
     uint64_t seed;
     uint32_t tokens; /* 1: shares are of tokens */
+    uint32_t equal;  /* 1: all shares are the same */
 } story;
 
 static uint64_t draw(const story *tale, uint64_t turn, uint32_t i)
@@ -33,9 +34,12 @@ static uint32_t tell(schedule *s, uint64_t turn, void *context)
         s->sources[i].share = (double)(x >> 44) / (double)(1 + (x & 1023));
         if ((x >> 10) % 8 == 0)
             s->sources[i].share = 0;
+        if (tale->equal)
+            s->sources[i].share = 3;
         s->sources[i].mean = tale->tokens ? 1 + (uint32_t)(x % 5000) : 0;
     }
-    s->sources[draw(tale, turn, MOST) % s->num_sources].share = 1e6;
+    if (!tale->equal)
+        s->sources[draw(tale, turn, MOST) % s->num_sources].share = 1e6;
     return 1 + (uint32_t)(draw(tale, turn, MOST + 1) % tale->longest);
 }
 
@@ -48,6 +52,10 @@ static story invent(uint32_t tokens)
     tale.stop = STATESAMPLER_STOP_NEVER;
     tale.seed = check_random(UINT32_MAX);
     tale.tokens = tokens;
+    /* Where all have the same due, the first come first. */
+    tale.equal = check_random(4) == 0;
+    if (tale.equal)
+        tale.num_sources = (uint32_t)1 << check_random(6);
     return tale;
 }
 
@@ -281,7 +289,7 @@ static uint32_t long_stages(schedule *s, uint64_t turn, void *context)
 static void test_far(void)
 {
     static run r;
-    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0};
+    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0};
     const uint64_t turn = (uint64_t)SCHEDULE_MOST_TURNS * 45 - 7;
     uint64_t steps[3], sum = 0;
     uint32_t i;
@@ -322,7 +330,7 @@ static uint32_t by_tokens(schedule *s, uint64_t turn, void *context)
 static void test_tokens(int turns)
 {
     static run r;
-    story tale = {9, 1, STATESAMPLER_STOP_NEVER, 3, 1};
+    story tale = {9, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0};
     uint32_t means[9], i, source = 0;
     double had[9] = {0}, sum = 0, parts = 0;
     size_t count;
@@ -381,7 +389,7 @@ static void check_bad(double a, double b, double c, uint32_t mean,
 {
     static run r, same;
     bad what = {{a, b, c}, {mean, other, mean}, 0};
-    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
     unsigned char before[2 * STATE], after[2 * STATE];
     size_t size;
 
@@ -409,7 +417,7 @@ static void test_refusals(void)
 {
     static run r;
     const double zero = 0, nan = zero / zero, infinite = 1 / zero;
-    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
     unsigned char state[2 * STATE], damaged[2 * STATE];
     size_t size, i;
 

@@ -489,8 +489,8 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     return STATESAMPLER_OK;
 }
 
-/* OK if what is owed, and its sum, are so small that no stage overflows, as they
-   are but in a forged state. */
+/* OK if what is owed, and its sum, are so small that no stage overflows. They
+   are, but in a forged state. */
 static inline int schedule_check_owed(const schedule *s,
                                       const unsigned char *from)
 {
