@@ -2260,25 +2260,26 @@ SSMP_ALWAYS_INLINE int ssmp_any_negative(ssmp_v64 x, const int wide)
     return (int)(any >> 63);
 }
 
-/* As ssmp_bulk_join, but writes the first count indices only, if the vector has
-   more. */
+/* As ssmp_bulk_join, but writes only count indices, fewer than a vector has. */
 SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
                                                 ssmp_bulk *b,
                                                 const ssmp_pairs *p,
                                                 ssmp_joiner joiner,
                                                 const int wide)
 {
-    ssmp_v64 over;
+    const uint32_t lanes = SSMP_BYTES / 8;
+    const ssmp_v64 over = ssmp_bulk_join(b->part, p, joiner, wide);
+    const ssmp_array64 *part = (const ssmp_array64 *)b->part;
+    ssmp_array64 *to = (ssmp_array64 *)out;
     uint32_t i;
 
-    if (count >= (uint32_t)SSMP_LANES16 >> wide)
-        return ssmp_bulk_join(out, p, joiner, wide);
-    over = ssmp_bulk_join(b->part, p, joiner, wide);
-    /* Of the vector's whole length, as clang makes a call of memcpy, which a
+    /* Both loops have a constant bound, as clang makes a call of memcpy, which a
        core may not need, from a loop up to count. */
-    for (i = 0; i < (uint32_t)SSMP_LANES16 >> wide; i++)
+    for (i = 0; i < (4u >> wide) - 1 && count >= lanes; i++, count -= lanes)
+        *to++ = *part++;
+    for (i = 0; i < lanes - 1; i++)
         if (i < count)
-            out[i] = b->part[i];
+            ((uint64_t *)to)[i] = ((const uint64_t *)part)[i];
     return over;
 }
 
@@ -2371,28 +2372,25 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_fill(ssmp_bulk *b, uint64_t first,
     }
 }
 
-/* The same for at most FEW positions, whose two vectors stay in registers. They
-   know no images of cells; these are worth more where n has 24 rounds, and a
-   large part of the cells is outside. */
+/* The same for at most FEW positions, in one or two vectors that stay in
+   registers. They know no images of cells; these are worth more where n has 24
+   rounds, and a large part of the cells is outside. */
 SSMP_ALWAYS_INLINE void ssmp_bulk_fill_few(ssmp_bulk *b, uint64_t first,
                                            uint64_t stride, uint64_t *out,
                                            size_t count)
 {
-    const ssmp_joiner joiner = ssmp_joiner_of(b->perm, 0);
     ssmp_positions positions;
-    ssmp_pairs two[2];
-    ssmp_v64 over;
 
     ssmp_positions_begin(&positions, b, first, stride, 0);
-    two[0] = positions.next;
-    ssmp_positions_next(&positions, 0);
-    two[1] = positions.next;
-    ssmp_bulk_rounds(b->perm, two, 2, 0);
-    over = ssmp_bulk_join_part(out, count, b, two, joiner, 0);
-    if (count > SSMP_LANES16)
-        over |= ssmp_bulk_join_part(out + SSMP_LANES16, count - SSMP_LANES16, b,
-                                    two + 1, joiner, 0);
-    if (ssmp_any_negative(over, 0))
+    b->pairs[0] = positions.next;
+    if (count <= SSMP_LANES16) {
+        ssmp_bulk_rounds(b->perm, b->pairs, 1, 0);
+    } else {
+        ssmp_positions_next(&positions, 0);
+        b->pairs[1] = positions.next;
+        ssmp_bulk_rounds(b->perm, b->pairs, 2, 0);
+    }
+    if (ssmp_bulk_store(out, count, b, b->pairs, 0))
         ssmp_bulk_walk(b, out, count);
 }
 
@@ -5111,17 +5109,19 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     static const short codes[] = {SSMP_SENTENCES(SSMP_NUMBER) STATESAMPLER_OK};
     const char *sentence = SSMP_SENTENCES(SSMP_SENTENCE) "no error";
     const short *known = codes;
+    int before; /* so many sentences */
 
 #ifdef __AVR__
     if (code <= STATESAMPLER_EINVAL)
         code = STATESAMPLER_KIND(code);
 #endif
-    for (; *known != code; known++) { /* ends with OK */
+    for (; *known != code; known++) /* ends with OK */
         if (*known == STATESAMPLER_OK)
             return "unknown error";
-        while (*sentence++ != 0) {
-        }
-    }
+    /* Not a loop for each sentence, of which clang makes a call of strlen. */
+    for (before = (int)(known - codes); before > 0; sentence++)
+        if (*sentence == 0)
+            before--;
     return sentence;
 }
 
