@@ -124,7 +124,7 @@ static void scheduled_run(void *data)
 static void stage_run(void *data)
 {
     mixed *m = data;
-    int64_t total;
+    int64_t total = 0;
     int i;
     for (i = 0; i < 100; i++) {
         const uint32_t turns = plan(&m->s, m->s.end, NULL);
@@ -156,12 +156,13 @@ int main(void)
     record_run(&r[2]);
     race(c, 3, 2);
     row_alone("history; an event noted beside its seek",
-              (c[0].ns - c[1].ns) / EVENTS, "ns", 50);
+              (c[0].ns - c[1].ns) / (double)EVENTS, "ns", 50);
     row_alone("history; an answer through 1000 events", c[2].ns / 1000, "us",
               1000);
     race(turns, 3, 2);
-    row("schedule; turns of 300 sources in stages of 1000", turns[1].ns / TURNS,
-        "ns", "a plain mix", turns[0].ns / TURNS, 1.3);
+    row("schedule; turns of 300 sources in stages of 1000",
+        turns[1].ns / (double)TURNS, "ns", "a plain mix",
+        turns[0].ns / (double)TURNS, 1.3);
     row_alone("schedule; a stage of 300 sources", turns[2].ns / 100 / 1000,
               "us", 20);
     return 0;

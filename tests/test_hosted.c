@@ -1415,13 +1415,24 @@ static void sleep_microseconds(uint64_t microseconds)
         continue;
 }
 
+static unsigned saves_in_storm(const struct storm *storm)
+{
+    unsigned k, saves = 0;
+
+    for (k = 0; k < WRITERS; k++)
+        saves += storm->saves[k];
+    return saves;
+}
+
 /* One victim after the other, killed at a random moment. Returns how many were
    in mid-save. */
 static unsigned kill_in_storm(struct storm *storm, unsigned kills)
 {
     unsigned k, in_save = 0;
-    /* A few more where chance, or a busy machine, has let every save end. */
-    for (k = 0; k < kills || (in_save == 0 && k < 1000); k++) {
+    /* A few more where chance, or a busy machine, has let every save end, or no
+       writer save. */
+    for (k = 0; k < kills || ((in_save == 0 || saves_in_storm(storm) == 0) &&
+                              k < 1000); k++) {
         uint64_t before = storm->done;
         pid_t child = start_child();
         int status;
@@ -1479,7 +1490,7 @@ static void check_storm(const char *name, unsigned kills, int two_users)
 {
     struct storm *storm = make_storm();
     pid_t children[WRITERS + READERS];
-    unsigned k, in_save, reads = 0, torn = 0, saves = 0;
+    unsigned k, in_save, reads = 0, torn = 0, saves;
     CHECK(save_number("state", size_of(1), 1) == STATESAMPLER_OK);
     CHECK(chmod(".", 0777) == 0);
     for (k = 0; k < WRITERS + READERS; k++) {
@@ -1500,8 +1511,7 @@ static void check_storm(const char *name, unsigned kills, int two_users)
         reads += storm->reads[k];
         torn += storm->torn[k];
     }
-    for (k = 0; k < WRITERS; k++)
-        saves += storm->saves[k];
+    saves = saves_in_storm(storm);
     printf("%s: %u kills, %u of them in mid-save, beside %u saves; %u of %u "
            "reads torn\n", name, kills, in_save, saves, torn, reads);
     CHECK(torn == 0 && reads > 0 && saves > 0 && in_save > 0);

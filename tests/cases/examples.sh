@@ -196,7 +196,8 @@ compile_here() { # PROGRAM SOURCE [FLAG...]
     name=$1 source=$2
     shift 2
     quietly make_once $core
-    ${CC:-cc} -std=c99 -O1 -w -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. \
+    ${CC:-cc} -std=c99 -O1 -w -Werror=implicit-function-declaration \
+        -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. \
         -Iexamples "$@" -o "$name" "$source" "$root/$core" -lm -pthread
 }
 
@@ -1252,6 +1253,7 @@ by_history() {
 by_mix_history() {
     begin_questions
     cat >mixes.c <<'END_OF_PROGRAM'
+#define STATESAMPLER_HOSTED
 #include "statesampler.h"
 #include "examples/extras/history.h"
 #include <stdio.h>
