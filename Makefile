@@ -84,7 +84,7 @@ clean:
 DOWN = $(MAKE) --no-print-directory -C
 
 mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-crash scale storm quality quality-rounds vectors: \
+crash newest scale storm quality quality-rounds vectors: \
     | $(filter deps deps-prove test,$(MAKECMDGOALS))
 	@$(DOWN) tests $@
 build/test/% build/fuzz/% build/quality/%: always
@@ -166,7 +166,7 @@ PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs npm node-typescript \
     libsimavr-dev python3-yaml \
     gcc-riscv64-unknown-elf qemu-system-misc \
     gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
-    cmake ninja-build meson \
+    cmake ninja-build meson debootstrap \
     pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
     python3-build python3-pip python3-setuptools python3-venv python3-wheel \
     python3-wheel-whl mypy \
@@ -186,5 +186,5 @@ always:
 
 .PHONY: help demo examples check test bench bench-figures gpu clean mutants \
     mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-    crash scale storm quality quality-rounds vectors web trainer torch boards \
+    crash newest scale storm quality quality-rounds vectors web trainer torch boards \
     packages release install uninstall deps deps-npm always
