@@ -2273,8 +2273,8 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
     ssmp_array64 *to = (ssmp_array64 *)out;
     uint32_t i;
 
-    /* Both loops have a constant bound, as clang makes a call of memcpy, which a
-       core may not need, from a loop up to count. */
+    /* Both loops have a constant bound, as clang makes a call of memcpy, which
+       a core may not need, from a loop up to count. */
     for (i = 0; i < (4u >> wide) - 1 && count >= lanes; i++, count -= lanes)
         *to++ = *part++;
     for (i = 0; i < lanes - 1; i++)

@@ -144,27 +144,93 @@ static void check_state(void)
     CHECK(memcmp(state, again, size) == 0);
 }
 
-/* A forged list that is longer than the ids that follow. */
+/* A stack that was accepted is possible, and finds an id for every position and
+   a position for every id. */
+static void check_possible(void)
+{
+    uint64_t k, p, ids_before = 0, removed = 0;
+
+    for (k = 0; k < all.count; k++) {
+        const edit *e = &all.made[k];
+
+        CHECK(e->added == 0 || e->removed == 0);
+        CHECK(k == 0 || e->position >= e[-1].position);
+        CHECK(k == 0 || e->removed <= e[-1].length - e->position);
+        ids_before += e->added;
+        removed += e->removed;
+    }
+    CHECK(ids_before == all.ids && removed == all.num_out);
+    for (p = 0; p < all.made[all.count - 1].length; p++)
+        CHECK(edits_id(&all, all.count, p) < all.ids);
+    for (p = 0; p < all.ids; p++)
+        (void)edits_position(&all, all.count, p);
+}
+
+/* Any number of a state is forged, with the check word that it then should
+   have. A stack that is impossible is refused, and nothing has changed. */
 static void check_forged(void)
 {
-    unsigned char state[EDITS_BYTES(2, 2)], *to = state + 48 + 32;
-    uint64_t out[2] = {1, 3};
+    static const uint64_t out[3] = {1, 3, 4};
+    unsigned char state[EDITS_BYTES(3, 3)], again[sizeof state];
+    unsigned char forged[sizeof state];
+    unsigned refused = 0, i;
+    size_t size, last;
 
-    begin_stack(2);
+    begin_stack(3);
     CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK);
+    CHECK(edits_make(&all, &s, 6, NULL, 0) == STATESAMPLER_OK);
+    statesampler_next(&s, NULL, NULL);
+    CHECK(edits_make(&all, &s, 0, out, 3) == STATESAMPLER_OK);
     CHECK(edits_make(&all, &s, 5, NULL, 0) == STATESAMPLER_OK);
-    CHECK(edits_make(&all, &s, 0, out, 2) == STATESAMPLER_OK);
-    CHECK(edits_save(&all, state, sizeof state) == STATESAMPLER_OK);
-    to[0] = 9;
-    edits_write(state + sizeof state - 8,
-                statesampler_hash(0, state, sizeof state - 8));
-    CHECK(edits_load(&all, state, sizeof state) == STATESAMPLER_ECORRUPT_SIZE);
-    to[0] = 0;
-    to[40] = 1;
-    edits_write(state + sizeof state - 8,
-                statesampler_hash(0, state, sizeof state - 8));
-    CHECK(edits_load(&all, state, sizeof state) == STATESAMPLER_ECORRUPT_SIZE);
-    CHECK(all.count == 2 && all.num_out == 2);
+    size = EDITS_BYTES((size_t)all.count, (size_t)all.num_out);
+    last = size - 8;
+    CHECK(edits_save(&all, state, size) == STATESAMPLER_OK);
+    for (i = 0; i < 1000; i++) {
+        memcpy(forged, state, size);
+        do {
+            const size_t at = 8 + 8 * (size_t)check_random(last / 8 - 1);
+            const unsigned char *from = forged + at;
+            uint64_t number = edits_read(&from) + check_random(5) - 2;
+
+            if (check_random(8) == 0)
+                number = check_random_bits((unsigned)check_random(62) + 1);
+            edits_write(forged + at, number);
+        } while (check_random(3) > 0);
+        edits_write(forged + last, statesampler_hash(0, forged, last));
+        CHECK(edits_load(&all, state, size) == STATESAMPLER_OK);
+        if (edits_load(&all, forged, size) != STATESAMPLER_OK) {
+            CHECK(edits_save(&all, again, size) == STATESAMPLER_OK);
+            CHECK(memcmp(state, again, size) == 0);
+            refused++;
+        } else {
+            check_possible();
+        }
+    }
+    CHECK(refused > 300 && refused < 1000);
+}
+
+/* Impossible stacks that are whole otherwise: more is removed than is left; ids
+   are added and removed at once; an id is removed by no edit. */
+static void check_impossible(void)
+{
+    static const edit second[3] = {{4, 3, 6, 0, 0, 3},
+                                   {0, 5, 6, 2, 0, 3},
+                                   {0, 4, 6, 0, 0, 2}};
+    unsigned char state[EDITS_BYTES(2, 3)];
+    unsigned i, k;
+
+    for (i = 0; i < 3; i++) {
+        begin_stack(3);
+        CHECK(statesampler_init(&s, &desc) == STATESAMPLER_OK);
+        CHECK(edits_make(&all, &s, 6, NULL, 0) == STATESAMPLER_OK);
+        all.made[all.count++] = second[i];
+        all.ids += second[i].added;
+        for (k = 0; k < 3; k++)
+            all.out[all.num_out++].id = k;
+        CHECK(edits_save(&all, state, sizeof state) == STATESAMPLER_OK);
+        CHECK(edits_load(&all, state, sizeof state) ==
+              STATESAMPLER_ECORRUPT_POSITION);
+    }
 }
 
 /* Very many removed ids, some of them twice, in any order. */
@@ -333,7 +399,9 @@ int main(int argc, char **argv)
     unsigned k;
 
     check_sums();
-    check_forged();
+    check_impossible();
+    for (k = 0; k < 30; k++)
+        check_forged();
     check_many(check_reduced(argc, argv) ? 2000 : 200000);
     check_next_epoch();
     check_spares();

@@ -193,11 +193,12 @@ static inline uint64_t edits_id(const edits *all, uint64_t k, uint64_t p)
     return id;
 }
 
-/* The position of an id that was not removed: the same walk backwards. */
+/* The position of an id that was not removed: the same walk backwards, which
+   meets each removed id once at most. */
 static inline uint64_t edits_position(const edits *all, uint64_t k, uint64_t id)
 {
     const edit *e = &all->made[k - 1];
-    uint64_t p;
+    uint64_t p, left;
     statesampler_perm perm;
 
     p = e->added > 0 && id >= e->first
@@ -207,7 +208,7 @@ static inline uint64_t edits_position(const edits *all, uint64_t k, uint64_t id)
         perm = edits_perm(all, k);
         p = e->position + statesampler_perm_inverse(&perm, p - e->position);
     }
-    while (p >= e->length)
+    for (left = e->removed; p >= e->length && left > 0; left--)
         p = edits_position(all, k - 1,
                            all->out[e->begin + (p - e->length)].id);
     return p;
@@ -311,13 +312,49 @@ static inline int edits_save(const edits *all, void *out, size_t size)
     return STATESAMPLER_OK;
 }
 
+static inline void edit_read(edit *e, const unsigned char **from)
+{
+    e->position = edits_read(from);
+    e->length = edits_read(from);
+    e->first = edits_read(from);
+    e->added = edits_read(from);
+    e->removed = edits_read(from);
+}
+
+/* Whether each of these edits can follow the one before it, and every id that
+   it removes is one of those added until then. */
+static inline int edits_follow(const edits *all, const unsigned char *from)
+{
+    const unsigned char *removed = from + 40 * all->count;
+    uint64_t position = 0, length = 0, ids = 0, num_out = 0, i, k;
+    edit e;
+
+    for (i = 0; i < all->count; i++) {
+        edit_read(&e, &from);
+        if (e.position < position || e.position > length || e.first != ids ||
+            e.added > STATESAMPLER_MAX_SAMPLES - ids ||
+            (e.added > 0 && e.removed > 0) || e.removed > length - e.position ||
+            e.removed > all->num_out - num_out ||
+            e.length != length + e.added - e.removed)
+            return 0;
+        for (k = 0; k < e.removed; k++)
+            if (edits_read(&removed) >= ids)
+                return 0;
+        position = e.position;
+        length = e.length;
+        ids += e.added;
+        num_out += e.removed;
+    }
+    return ids == all->ids && num_out == all->num_out;
+}
+
 /* Goes on with a stack that was saved, in the arrays of this one. ECORRUPT: it
    is damaged. ECAPACITY: the arrays are too small. Nothing is changed then. */
 static inline int edits_load(edits *all, const void *state, size_t size)
 {
     const unsigned char *from = (const unsigned char *)state, *check;
     edits found = *all;
-    uint64_t i, removed = 0;
+    uint64_t i, begin = 0;
 
     if (size < EDITS_BYTES(0, 0))
         return STATESAMPLER_ECORRUPT_SIZE;
@@ -335,27 +372,14 @@ static inline int edits_load(edits *all, const void *state, size_t size)
         return STATESAMPLER_ECAPACITY;
     if (size != EDITS_BYTES((size_t)found.count, (size_t)found.num_out))
         return STATESAMPLER_ECORRUPT_SIZE;
-    for (i = 0; i < found.count; i++) {
-        const unsigned char *at = from + 40 * i + 32;
-        const uint64_t some = edits_read(&at);
-
-        if (some > found.num_out - removed)
-            return STATESAMPLER_ECORRUPT_SIZE;
-        removed += some;
-    }
-    if (removed != found.num_out)
-        return STATESAMPLER_ECORRUPT_SIZE;
-    found.num_out = 0;
+    if (!edits_follow(&found, from))
+        return STATESAMPLER_ECORRUPT_POSITION;
     for (i = 0; i < found.count; i++) {
         edit *e = &all->made[i];
 
-        e->position = edits_read(&from);
-        e->length = edits_read(&from);
-        e->first = edits_read(&from);
-        e->added = edits_read(&from);
-        e->removed = edits_read(&from);
-        e->begin = found.num_out;
-        found.num_out += e->removed;
+        edit_read(e, &from);
+        e->begin = begin;
+        begin += e->removed;
     }
     for (i = 0; i < found.num_out; i++)
         all->out[i].id = edits_read(&from);
