@@ -139,12 +139,11 @@ HOW TO
 
    Copy the loop of the example. Each process sets its own rank, below
    world_size. At the end of an epoch next returns 0, once, and the next epoch
-   has then begun. So loop until next returns 0, or test epoch(). A loop that
-   calls next num_steps times does not take that 0: the next epoch would begin
-   with it, and without a batch. The example saves every 50 steps, and at the
-   end of an epoch, where the step is 0. A run that is killed repeats the steps
-   after its last save. train ends the program if it fails, so no saved state
-   counts a batch that failed.
+   has then begun. So loop until next returns 0, or test epoch(). After a loop
+   of num_steps calls, call next once more, to take that 0. The example saves
+   every 50 steps, and at the end of an epoch, where the step is 0. A run that
+   is killed repeats the steps after its last save. train ends the program if it
+   fails, so no saved state counts a batch that failed.
 
    Save the state together with the weights, after the step that used the batch.
    The state of one rank restores every rank, on any number of ranks and with
@@ -329,10 +328,10 @@ SHAPES, ORDERS, TAILS
                 are permuted. So a reader has at most `window` chunks open.
                 (With the tail PAD the last step may repeat the first positions,
                 and so open the first window again.) If the last window has few
-                chunks, the last steps are of these alone. The largest `window`
-                that is no larger and makes all windows nearly equal is
-                ceil(chunks / ceil(chunks / window)): 61, not 64, for 1,030
-                chunks (examples/even_window.c).
+                chunks, the last steps are of these alone. So for an upper limit
+                w, take ceil(chunks / ceil(chunks / w)) as `window`, which makes
+                all windows nearly equal: 61, not 64, for 1,030 chunks
+                (examples/even_window.c).
    REPLACEMENT  independent uniform draws. locate does not work with it.
 
    Partition: which samples the positions run over.
@@ -363,8 +362,9 @@ SHAPES, ORDERS, TAILS
                 sample is 2^62 positions or more past the base, the base moves
                 to it. In a mix it moves more often: see MIXES. To audit an
                 epoch, split the batches that end it: if the sampler was at
-                position c before a step, slot j is of so many epochs later:
-                (c + rank + j * W) / num_samples (recipe_pretrain.c).
+                position c before a step, slot j of that step belongs to the
+                epoch (c + rank + j * W) / num_samples after the sampler's
+                (recipe_pretrain.c).
    With every tail all ranks take the same number of steps.
 
    drop_last    (as in torch's BatchSampler; the drop_last of DistributedSampler
@@ -428,8 +428,9 @@ MIXES
    and the sequence begins again with the new weights. A schedule is a table of
    turns and weights. On all ranks, call mix_weigh at the same point of the
    loop, always before or always after the save. Make a stage several periods
-   long: the sequence always begins with the same sources, so with other weights
-   at every turn one source would take them all. For shorter stages use
+   long. A sequence begins with its heaviest source: if weights near 3 and 2
+   change at every turn, each turn is the first of a sequence, and the lighter
+   source never has one. For shorter stages use
    examples/extras/schedule.h, which carries what each source is owed. at and
    seek know the present weights only. To look past a change, seek its turn,
    weigh, and go on from there (examples/blend.c).
@@ -453,9 +454,9 @@ MIXES
    - samplers that differ in rank or world_size;
    - weights that are all OFF, or sum to 2^31 or more (OFF is not counted);
    - num_samples that sum to 2^62 or more;
-   - stop RESTART or ALL, if a source has so many steps in a whole epoch, for
-     its weight, that (steps / weight + 1) * the sum of all weights is above
-     2^62, with steps / weight rounded down;
+   - stop RESTART or ALL, if for some source (steps / weight + 1) * the sum of
+     all weights is above 2^62, where steps are those of a whole epoch, and
+     steps / weight is rounded down;
    - a sampler with CARRY, unless stop is NEVER;
    - stop NEVER, if no source has steps.
    With FIRST, ALL and RESTART a mix without steps is a valid, empty epoch.
@@ -625,7 +626,8 @@ ALGORITHM 1
 CHANGES
 
    0.9.3  statesampler_base, and statesampler_mix_state_in and
-          statesampler_mix_source_in, which find states inside a state.
+          statesampler_mix_source_in, which find states inside a state;
+          STATESAMPLER_MIX_STATE_BYTES.
           Of the files in examples/, schedule.h and history.h are new, and
           edits.h has the caller's arrays and a state of its own.
    0.9.2  every rule of an error has a name, as STATESAMPLER_EINVAL_RANK; its
@@ -661,6 +663,9 @@ CHANGES
 #define STATESAMPLER_NONE (~(uint64_t)0)
 #endif
 #define STATESAMPLER_STATE_BYTES 112
+/* The size of the state of a mix, also as a constant. */
+#define STATESAMPLER_MIX_STATE_BYTES(num_sources) \
+    (48 + sizeof(char[120]) * (num_sources))
 
 /* order */
 #define STATESAMPLER_ORDER_SHUFFLE 0
@@ -1584,7 +1589,8 @@ STATESAMPLER_WRAP_BEGIN
                  ssmp_run_check_carry, ssmp_order_set, ssmp_tail_round,
                  ssmp_segment_close, ssmp_run_repeated,
                  ssmp_sampler_position_of; if epochs run into each other, as
-                 with CARRY, all that asks SSMP_CARRY
+                 with CARRY, all that reads SSMP_CARRY, and of examples/extras
+                 history.h and recorder.h
    an order      STATESAMPLER_ORDER_..., ssmp_run_check_desc, ssmp_order_set,
                  ssmp_reader_fill_block, ssmp_order_inverse,
                  statesampler_locate, statesampler_resize; if it has numbers of
@@ -1838,7 +1844,7 @@ SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
     uint32_t iterations = ssmp_perm_outside(perm);
 
     do {
-#ifdef SSMP_REGISTERS64 /* gcc -O3 would mix both */
+#ifdef SSMP_REGISTERS64 /* else gcc -O3 mixes the two */
         if (perm->wide)
             ssmp_perm_network(&l, &r, perm, 1, 1);
         else
@@ -2087,7 +2093,7 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(const statesampler_perm *perm,
     }
 }
 
-/* All rounds of so many vectors; of four if there are fewer, as a loop over
+/* All rounds of a number of vectors; of four if there are fewer, as a loop over
    four keeps them in registers. */
 SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
                                      ssmp_pairs *p, uint32_t vectors)
@@ -2110,18 +2116,18 @@ typedef struct ssmp_bulk {
 } ssmp_bulk;
 
 /* The positions of a fill, vector by vector. From a vector to the next each
-   position grows by the same distance, which is q * right + m. So l grows by q
-   and r by m; but if r reaches right, r falls by right and l grows by 1 more.
-   add_l is q + 1 and add_r is m - right, as if all did. Where r is negative
-   after that, it has not: ssmp_positions_next takes 1 from l again, and gives
-   right back to r. */
+   position grows by the same distance, which is q * right + m. There are two
+   cases: r + m is below right, and l grows by q and r by m; or it is not, and l
+   grows by q + 1 and r by m - right. add_l and add_r are those of the second
+   case. If r is negative after that, it was the first: ssmp_positions_next then
+   takes 1 from l again, and gives right back to r. */
 typedef struct ssmp_positions {
     ssmp_pairs next;
     ssmp_v32 add_l, add_r, right;
 } ssmp_positions;
 
-/* Sets a vector to the pairs of the positions in an array, of which so many are
-   left. Lane i of 64 bits gets the halves of positions i, i + V, i + 2 * V and
+/* Sets a vector to the pairs of the positions in an array, which has `left` of
+   them. Lane i of 64 bits gets the halves of positions i, i + V, i + 2 * V and
    so on, from the lowest bits up, where V = BYTES / 8 is the number of lanes.
    So each load of V positions only has to be shifted into its place. */
 SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
@@ -2309,6 +2315,7 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
     uint32_t k;
 
     for (; count != 0; count--, out++) {
+        /* From cell to cell, but no walk is longer than there are of these. */
         for (k = 0; *out - n < b->known && k < b->known; k++)
             *out = b->images[*out - n];
         if (*out >= n)
@@ -2336,18 +2343,18 @@ SSMP_ALWAYS_INLINE uint32_t ssmp_bulk_load_cells(ssmp_bulk *b, size_t count)
     return vectors;
 }
 
-/* Takes a group through all rounds. Its first vectors are cells, of which this
-   stores the images; the others become count indices. */
-SSMP_INLINE_FOR_SPEED void ssmp_bulk_group(ssmp_bulk *b, uint32_t cells,
+/* Takes a group through all rounds. Its first vectors are of cells, of which
+   this stores the images; the others become count indices. */
+SSMP_INLINE_FOR_SPEED void ssmp_bulk_group(ssmp_bulk *b, uint32_t cell_vectors,
                                            uint64_t *out, size_t count,
                                            const int wide)
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const uint32_t vectors = ((uint32_t)count + lanes - 1) / lanes;
 
-    ssmp_bulk_network(b->perm, b->pairs, cells + vectors);
-    (void)ssmp_bulk_store(b->images, cells * lanes, b, b->pairs, wide);
-    if (ssmp_bulk_store(out, count, b, b->pairs + cells, wide))
+    ssmp_bulk_network(b->perm, b->pairs, cell_vectors + vectors);
+    (void)ssmp_bulk_store(b->images, cell_vectors * lanes, b, b->pairs, wide);
+    if (ssmp_bulk_store(out, count, b, b->pairs + cell_vectors, wide))
         ssmp_bulk_walk(b, out, count);
 }
 
@@ -2357,24 +2364,25 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_fill(ssmp_bulk *b, uint64_t first,
                                           size_t count, const int wide)
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
-    uint32_t cells = wide ? 0 : ssmp_bulk_load_cells(b, count), j;
+    uint32_t cell_vectors = wide ? 0 : ssmp_bulk_load_cells(b, count), j;
     ssmp_positions positions;
     size_t some;
 
     ssmp_positions_begin(&positions, b, first, stride, wide);
-    for (; count != 0; out += some, count -= some, cells = 0) {
-        some = (size_t)ssmp_min(count, (SSMP_VECTORS - cells) * lanes);
+    for (; count != 0; out += some, count -= some, cell_vectors = 0) {
+        some = (size_t)ssmp_min(count, (SSMP_VECTORS - cell_vectors) * lanes);
         for (j = 0; j * lanes < some; j++) {
-            b->pairs[cells + j] = positions.next;
+            b->pairs[cell_vectors + j] = positions.next;
             ssmp_positions_next(&positions, wide);
         }
-        ssmp_bulk_group(b, cells, out, some, wide);
+        ssmp_bulk_group(b, cell_vectors, out, some, wide);
     }
 }
 
 /* The same for at most FEW positions, in one or two vectors that stay in
-   registers. They know no images of cells; these are worth more where n has 24
-   rounds, and a large part of the cells is outside. */
+   registers, and without images of cells. (Where n has 24 rounds, a large part
+   of the cells is outside, and their images save more: ssmp_bulk_fill is used
+   there.) */
 SSMP_ALWAYS_INLINE void ssmp_bulk_fill_few(ssmp_bulk *b, uint64_t first,
                                            uint64_t stride, uint64_t *out,
                                            size_t count)
@@ -2690,8 +2698,9 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
     }
 }
 
-/* A position's random word of this number, from 1. (sum is the block's key +
-   SSMP_DRAW + the position: derive would begin by adding these.) */
+/* A position's random word of this number, from 1: sum is key + SSMP_DRAW + the
+   position, the numbers that derive(key, SSMP_DRAW + position) adds first. The
+   caller only has to add a stride from one position to the next. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t sum, uint64_t number)
 {
     return ssmp_scramble(ssmp_derive(0, sum) + number * SSMP_GOLDEN);
@@ -3608,7 +3617,7 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
 
 /* A field of a state: its offset and size there; the offset of the struct's
    member, which has 64 bits if size is 8, otherwise 32; and, if the field must
-   match, the number of the error if it does not. */
+   match, how far below EMISMATCH the error is that says it does not. */
 typedef struct ssmp_field {
     unsigned char offset, size, member, mismatch;
 } ssmp_field;
@@ -3651,6 +3660,7 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_field_get(const ssmp_field *field,
                                               const void *from)
 {
     const void *member = (const char *)from + field->member;
+
     if (field->size == 8)
         return *(const uint64_t *)member;
     return *(const uint32_t *)member;
@@ -4307,8 +4317,9 @@ SSMP_OUTLINE_FOR_SIZE statesampler_source *ssmp_mix_source_at(
     return source;
 }
 
-/* Where a source is after so many turns since the base. After the last step of
-   an epoch it is at that epoch's end: only its next turn begins another. */
+/* Where a source is after this number of turns since the base. After the last
+   step of an epoch it is at that epoch's end: only its next turn begins
+   another. */
 SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
                                      const statesampler_source *source,
                                      uint64_t turns)
@@ -4320,7 +4331,8 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
 
     ssmp_segment_copy(segment, &in_mix->segment);
     if (turns > in_mix->remaining) {
-        /* The last turn was this step of the later epochs, counted from 0. */
+        /* The step that the last turn took, counted from the first step of the
+           epoch after the base's. */
         const uint64_t last = turns - in_mix->remaining - 1;
         uint64_t each;
 
@@ -4445,7 +4457,7 @@ SSMP_NOINLINE int ssmp_mix_check_turn(const statesampler_mix *mix,
         return STATESAMPLER_ERANGE_END;
     if (turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach)
         return STATESAMPLER_ERANGE_FAR;
-    if (turn == mix->end) /* which seek may take */
+    if (turn == mix->end) /* Last, as seek goes there: nothing else is wrong. */
         return STATESAMPLER_ERANGE_END;
     return STATESAMPLER_OK;
 }
@@ -4689,7 +4701,7 @@ typedef struct ssmp_source_state {
 /* This fits into a size_t, as the sources themselves need more bytes. */
 SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
 {
-    return (size_t)num_sources * SSMP_SOURCE_BYTES + SSMP_MIX_HEAD + 8;
+    return STATESAMPLER_MIX_STATE_BYTES(num_sources);
 }
 
 STATESAMPLER_DEF size_t
@@ -4737,8 +4749,9 @@ SSMP_NOINLINE int ssmp_mix_read(statesampler_mix *head,
     head->num_sources = 0;
     if (size >= SSMP_MIX_HEAD)
         ssmp_fields_load(head, ssmp_mix_fields(), SSMP_MIX_FIELDS, bytes);
-    /* Tested first, as the size for any other number might not fit a size_t;
-       and a state with head and check word is shorter than one more source. */
+    /* The only number of sources that can have this size, as the head and the
+       check word together are shorter than a source. (The size for another
+       number might not fit a size_t.) */
     if (head->num_sources == size / SSMP_SOURCE_BYTES)
         expected = ssmp_mix_bytes(head->num_sources);
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIX, SSMP_FORMAT_MIX,
@@ -4801,6 +4814,8 @@ SSMP_NOINLINE int ssmp_mix_match(const statesampler_mix *mix,
             return code;
         ssmp_weights_add(&totals, saved.weight, run, &run->shape);
     }
+    /* These two are checked here, as no mix could have saved such weights. What
+       mix_init refuses besides depends on this mix's samplers, too. */
     if (totals.sum == 0 || totals.sum >> 31)
         return STATESAMPLER_ECORRUPT_WEIGHTS;
     return ssmp_weights_check(&totals, mix->stop);
@@ -4865,29 +4880,6 @@ STATESAMPLER_DEF int statesampler_mix_describe(const void *state, size_t size,
     return STATESAMPLER_OK;
 }
 
-/* The offset of a mix's state in a mixture's with so many datasets. */
-SSMP_FN size_t ssmp_mixture_head(uint32_t num_sources)
-{
-    return 16 + 8 * (size_t)num_sources;
-}
-
-STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
-                                                       size_t *size)
-{
-    const unsigned char *bytes = (const unsigned char *)state;
-    uint32_t datasets;
-
-    STATESAMPLER_ASSERT(size && (state || *size == 0));
-    if (*size < 24 || (uint32_t)ssmp_bytes_load(bytes, 4) != SSMP_MAGIC_MIXTURE)
-        return state;
-    datasets = (uint32_t)ssmp_bytes_load(bytes + 8, 4);
-    if (datasets > (*size - 24) / 8)
-        return state;
-    /* Before it the head, after it the check word. */
-    *size -= ssmp_mixture_head(datasets) + 8;
-    return bytes + ssmp_mixture_head(datasets);
-}
-
 STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
                                                         uint32_t source,
                                                         uint32_t *weight)
@@ -4903,11 +4895,36 @@ STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
 
 /* --- mix: the state of a mixture ---------------------------------------------
    It has a first word, the number of datasets, the hashes of their names, the
-   state of the mix, and a check word. To find a dataset by its hash takes a
-   map, which a mixture has of stb_ds, and a binding has of its language; so
-   here a dataset is known by its number. */
+   state of the mix, and a check word. Here a dataset is known by its number. To
+   find that by the hash takes a map: a mixture's is of stb_ds, and a binding
+   uses one of its language. */
 
+#define SSMP_MIXTURE_HEAD 16 /* bytes before the hashes */
 #define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES) /* hash and source */
+
+/* The offset of a mix's state in a mixture's with num_sources datasets. */
+SSMP_FN size_t ssmp_mixture_head(uint32_t num_sources)
+{
+    return SSMP_MIXTURE_HEAD + 8 * (size_t)num_sources;
+}
+
+STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
+                                                       size_t *size)
+{
+    const unsigned char *bytes = (const unsigned char *)state;
+    uint32_t datasets;
+
+    STATESAMPLER_ASSERT(size && (state || *size == 0));
+    if (*size < SSMP_MIXTURE_HEAD + 8 ||
+        (uint32_t)ssmp_bytes_load(bytes, 4) != SSMP_MAGIC_MIXTURE)
+        return state;
+    datasets = (uint32_t)ssmp_bytes_load(bytes + 8, 4);
+    if (datasets > (*size - SSMP_MIXTURE_HEAD - 8) / 8)
+        return state;
+    /* Before it the head, after it the check word. */
+    *size -= ssmp_mixture_head(datasets) + 8;
+    return bytes + ssmp_mixture_head(datasets);
+}
 
 SSMP_FN size_t ssmp_mixture_bytes(uint32_t num_sources)
 {
@@ -5109,7 +5126,7 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
     static const short codes[] = {SSMP_SENTENCES(SSMP_NUMBER) STATESAMPLER_OK};
     const char *sentence = SSMP_SENTENCES(SSMP_SENTENCE) "no error";
     const short *known = codes;
-    int before; /* so many sentences */
+    int before; /* sentences */
 
 #ifdef __AVR__
     if (code <= STATESAMPLER_EINVAL)
@@ -5501,7 +5518,7 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
 
     if (error != 0)
         return error;
-    (void)SSMP_LOCK(file); /* for those who sweep */
+    (void)SSMP_LOCK(file); /* so that a sweep leaves it */
     error = ssmp_file_write(file, from, size);
     if (error == 0)
         error = ssmp_file_flush(file);

@@ -19,7 +19,12 @@
 #include "example.h"
 #include "extras/schedule.h"
 
-enum { SOURCES = 300, TURNS = 10000, ROWS = 9, MIX = 48 + 120 * SOURCES };
+enum {
+    SOURCES = 300,
+    TURNS = 10000,
+    ROWS = 9,
+    MIX = STATESAMPLER_MIX_STATE_BYTES(SOURCES)
+};
 
 static const char usage[] =
     "usage: schedule\n\n"

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { MOST = 40, STATE = 48 + 120 * MOST };
+enum { MOST = 40, STATE = STATESAMPLER_MIX_STATE_BYTES(MOST) };
 
 /* Shares that change from stage to stage, and stages of changing length. */
 typedef struct story {
