@@ -1,8 +1,8 @@
 # statesampler.h needs no build: copy it. This Makefile builds the demo, the
 # examples, the tests and the benchmarks, all under build/:
 #     make demo           train, kill, resume on another number of ranks, and
-#                         compare: C only, about a minute; FILES="a b" trains on
-#                         these files
+#                         compare: C only, about 15 seconds; FILES="a b" trains
+#                         on these files
 #     make examples       build the examples: build/quickstart and so on
 #     make check          the core tests, with a C compiler alone: a minute
 #     make deps           install what the tests need: packages of Debian, and of

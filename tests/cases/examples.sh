@@ -93,7 +93,7 @@ split
 spread text
     killed 5 times, each of 2300 words came once, no step has two of a stem
 train_text --epochs 1 text
-    each of 9353 samples exactly once in 1 of 1 epochs
+    each of 9346 samples exactly once in 1 of 1 epochs
 turns
     FIRST ends after 9 turns, ALL after 12, RESTART after 17, NEVER never
 weights
@@ -396,9 +396,8 @@ demo_files() {
         status 1 sh examples/demo.sh /bin/true text $file
         has err "demo: $file is not a regular file"
     done
-    head -n 20 text >short
-    status 1 sh examples/demo.sh /bin/true text short
-    finds '^demo: short has less than 10240 bytes' err
+    status 1 sh examples/demo.sh /bin/true text text
+    finds '^demo: 20786 bytes are too few to train on, it takes 100000' err
 }
 
 # Each program that the manual names in HOW TO has the lines indented below its
@@ -867,53 +866,93 @@ shards() {
     finds 'the state has another num_samples' err
 }
 
-# Wrong options, the same weights on other ranks, and checkpoints of other runs.
+# Wrong options, the same weights on other ranks, and checkpoints that it does
+# not take.
 train_text() {
     program train_text
     numbers 1 2300 >text
     numbers 2 2300 >other
+    head -n 200 text >short
     set -- bin/train_text --epochs 1
-    for option in --weights --checkpoint --log; do
-        status 1 "$@" $option nowhere/file text
-        finds '^train_text: .*nowhere/file: ' err
-    done
-    status 1 "$@" nowhere/text
-    finds 'nowhere/text: No such file or directory' err
+    status 2 "$@"
+    finds 'train_text: 1 to 16 files, please' err
+    status 2 "$@" $(yes text | head -n 17)
+    finds 'train_text: 1 to 16 files, please' err
     status 2 "$@" --ranks 7 text
     finds '48 samples cannot be divided by 7 ranks' err
-    status 2 "$@" --resume text
-    finds 'resume needs --checkpoint' err
-    status 2 "$@"
-    finds 'no file to train on' err
     status 2 "$@" --ranks
     finds "'' is not a number from 1 to 48" err
     status 2 "$@" --epochs 0 text
     finds "'0' is not a number from 1 to 100000" err
-    status 0 "$@" --weights weights --checkpoint checkpoint text
-    equal "$(wc -c <weights | tr -d ' ')" 214528
-    # Other ranks, from the start and after a kill, end with the same weights.
-    status 0 "$@" --ranks 3 --weights of_three text
-    same weights of_three
-    "$@" --checkpoint killed --every 50 --hold-at 0.5 --log log text >held &
-    pid=$! code=0
-    until grep -qs '^holding' log; do
-        kill -0 $pid
-        sleep 0.1
+    status 1 "$@" short
+    finds '^train_text: short: too short to train on' err
+    status 1 "$@" nowhere/text
+    finds '^train_text: nowhere/text: there is no such file' err
+    for option in --weights --checkpoint; do
+        status 1 "$@" $option nowhere/file text
+        finds '^train_text: nowhere/file: No such file' err
     done
-    kill -9 $pid && wait $pid || code=$?
+    same_weights
+    refused_checkpoints
+}
+
+# On other ranks, from the start and after a kill. That prints more than a pipe
+# holds, so it cannot end before.
+same_weights() {
+    set -- bin/train_text --epochs 12
+    status 0 "$@" --weights whole text
+    equal "$(wc -c <whole | tr -d ' ')" 589824
+    status 0 "$@" --ranks 3 --weights of_three text
+    same whole of_three
+    mkfifo pipe
+    "$@" --checkpoint killed --every 1 text >pipe &
+    pid=$! code=0
+    {
+        for line in 1 2 3 4 5 6 7 8 9 10; do
+            read -r line
+        done
+        kill -9 $pid
+    } <pipe
+    wait $pid || code=$?
     equal $code 137
-    status 0 "$@" --checkpoint killed --resume --ranks 6 --weights again text
-    finds '^resumed: step 50, ' said
-    same weights again
-    status 1 "$@" --checkpoint checkpoint --resume other
-    finds 'of another run: its text' err
-    status 1 "$@" --checkpoint checkpoint --resume --epochs 2 text
-    finds 'of another run: its number of epochs' err
-    status 1 "$@" --checkpoint text --resume text
-    status 1 "$@" --checkpoint checkpoint --resume text text
-    finds 'is not a checkpoint of such a run' err
-    status 0 "$@" --time text
-    finds -x '[0-9][0-9]*' said
+    status 0 "$@" --ranks 6 --checkpoint killed --weights again text
+    finds '^resumed: step ' said
+    same whole again
+    # At the end there is nothing left to do.
+    status 0 "$@" --checkpoint killed --weights at_once text
+    finds '^resumed: step 2340 of 2340, 12.000 epochs' said
+    same whole at_once
+}
+
+refused_checkpoints() {
+    set -- bin/train_text --epochs 1 --checkpoint
+    status 0 "$@" checkpoint text
+    cp checkpoint kept
+    status 1 "$@" checkpoint other
+    finds '^train_text: checkpoint: the state has another ' err
+    sed 's/2/3/' text >same_length
+    status 1 "$@" checkpoint same_length
+    finds '^train_text: checkpoint: the state has another stream' err
+    status 1 "$@" checkpoint text text
+    finds '^train_text: checkpoint: the checkpoint is of 1 texts and 1 epochs' err
+    status 1 "$@" checkpoint --epochs 2 text
+    finds '^train_text: checkpoint: the checkpoint is of 1 texts and 1 epochs' err
+    # Neither has that done harm, nor does a disk that is full.
+    status 1 limited "$@" checkpoint --epochs 1 text
+    finds '^train_text: checkpoint: File too large' err
+    same checkpoint kept
+    # Cut, and with a bit of a weight changed.
+    head -c 500000 kept >cut
+    status 1 "$@" cut text
+    finds '^train_text: cut: ' err
+    { head -c 499999 kept; echo x; tail -c +500002 kept; } >damaged
+    status 1 "$@" damaged text
+    finds '^train_text: damaged: the checkpoint is damaged' err
+}
+
+# A command that can write no file of more than some 100 KB.
+limited() { # COMMAND...
+    (trap '' XFSZ && ulimit -f 200 && "$@")
 }
 
 groups() {

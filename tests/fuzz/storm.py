@@ -114,12 +114,11 @@ class Demo:
                 copy.write(text.read(12000))
 
     def start(self, folder, world_size, moments):
-        checkpoint = os.path.join(folder, "checkpoint")
-        resume = ["--resume"] if os.path.exists(checkpoint) else []
         return Run([self.program, "--ranks", str(world_size), "--epochs", "3",
-                    "--every", "3", "--checkpoint", checkpoint,
+                    "--every", "3",
+                    "--checkpoint", os.path.join(folder, "checkpoint"),
                     "--weights", os.path.join(folder, "weights"),
-                    *resume, *self.texts], {})
+                    *self.texts], {})
 
     def digest(self, folder, said):
         with open(os.path.join(folder, "weights"), "rb") as file:
