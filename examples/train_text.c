@@ -36,7 +36,7 @@ enum {
 static const char usage[] =
     "usage: train_text [options] FILE...\n"
     "\n"
-    "Trains a small model to predict the next byte of files, up to 16 of 4 MB.\n"
+    "Trains a small model to predict the next byte of up to 16 files of 4 MB.\n"
     "Files take turns by weight: of three files, 3 : 2 : 1. The last tenth of\n"
     "each is held out. A step has 48 samples of one file.\n"
     "\n"
@@ -184,25 +184,26 @@ static void descend(model *m, const trace *traces, size_t count, float rate)
 /* All of a run that must outlive the process. */
 typedef struct checkpoint {
     model weights;
-    unsigned char mix[48 + 120 * TEXTS]; /* the state of a mix of so many */
-    uint64_t texts, epochs;              /* of the run that saved it */
+    unsigned char mix[48 + 120 * TEXTS]; /* a state of fewer texts is shorter */
+    uint64_t texts, epochs;              /* that a run must have to go on */
     uint64_t step;                       /* in all epochs */
     statesampler_audit audit;            /* of this epoch, all ranks */
-    double loss;                         /* the sum, of this epoch */
+    double loss;                         /* the sum of this epoch's samples */
     uint64_t exact; /* epochs that had each sample exactly once */
     uint64_t hash;  /* of all above */
 } checkpoint;
 
 typedef struct run {
-    uint64_t world_size, epochs, every;    /* options */
-    const char *path, *weights_path;       /* NULL: no such file */
+    uint64_t world_size, epochs, every; /* options */
+    const char *path;                   /* of the checkpoint, or NULL */
+    const char *weights_path;           /* or NULL */
     text texts[TEXTS];
     uint32_t num_texts;
-    uint64_t samples, held_out;            /* of all texts */
-    uint64_t steps;                        /* of all epochs */
-    statesampler_mix mixes[GLOBAL_BATCH];  /* each rank has one */
+    uint64_t samples, held_out; /* of all texts */
+    uint64_t steps;             /* of all epochs */
+    statesampler_mix mixes[GLOBAL_BATCH]; /* one for each rank */
     statesampler_source sources[GLOBAL_BATCH][TEXTS];
-    trace traces[GLOBAL_BATCH];            /* of a step, by positions */
+    trace traces[GLOBAL_BATCH]; /* of a step, in the order of positions */
     checkpoint now;
 } run;
 
@@ -291,7 +292,8 @@ static void checkpoint_load(run *r)
     if (r->now.hash != hash)
         example_fail(1, "%s: the checkpoint is damaged", r->path);
     if (r->now.texts != r->num_texts || r->now.epochs != r->epochs)
-        example_fail(1, "%s: the checkpoint is of %" PRIu64 " texts and %" PRIu64
+        example_fail(1,
+                     "%s: the checkpoint is of %" PRIu64 " texts and %" PRIu64
                      " epochs", r->path, r->now.texts, r->now.epochs);
     for (rank = 0; rank < r->world_size; rank++)
         example_file(r->path,

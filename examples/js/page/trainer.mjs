@@ -1,5 +1,5 @@
-/* trainer.mjs - the worker of index.html that trains: the model of
-   examples/train_text.c, with a checkpoint in IndexedDB at every step.
+/* trainer.mjs - the worker of index.html that trains: a small language model,
+   with a checkpoint in IndexedDB at every step.
 
    The page puts statesampler.mjs before it. In a step each rank takes its next
    batch, the gradients are summed, and the weights are updated; then weights
