@@ -3,6 +3,8 @@
 #   statesampler-simd.wasm, statesampler.wasm   the header, with SIMD or not
 #   statesampler.mjs, statesampler.d.mts        the module that loads one
 #   mixture.mjs, mixture.d.mts                  datasets with names, by it
+#   steering.mjs, steering.d.mts                runs that people steer, by it;
+#       with WebAssembly of its own in its text
 #   index.html                                  the page, in one file; it names
 #       the address RELEASE, if there is one, where the header is from
 #   package/                                    the npm package
@@ -26,13 +28,14 @@ done
 # Optimized for size, as pages download these. Without SIMD, -U__OPTIMIZE__
 # drops the header's bulk loops. Strength reduction and the elimination of partly
 # redundant expressions make code larger, and here hardly faster.
-wasm() { # FILE FLAG...
-    file=$1
-    shift
-    # There is no libc: -fno-builtin keeps loops from becoming calls of memset.
+wasm() { # FILE SOURCE FLAG...
+    file=$1 source=examples/js/$2
+    shift 2
+    # There is no libc, but for what the folder of that name has: -fno-builtin
+    # keeps loops from becoming calls of memset.
     clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
-        -mllvm -disable-lsr -mllvm -enable-pre=0 -fno-builtin -I. -c \
-        -o $file.o examples/js/module.c
+        -mllvm -disable-lsr -mllvm -enable-pre=0 -fno-builtin -I. \
+        -Iexamples/js/libc -c -o $file.o $source
     # A stack of 16 KiB before the data, so that an overflow traps. It grows
     # downwards, so the first KiB is unused (--low-memory-unused).
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
@@ -47,8 +50,10 @@ wasm() { # FILE FLAG...
     fi
 }
 
-wasm $web/statesampler-simd.wasm -msimd128
-wasm $web/statesampler.wasm -ffreestanding -U__OPTIMIZE__
+small='-ffreestanding -U__OPTIMIZE__'
+wasm $web/statesampler-simd.wasm module.c -msimd128
+wasm $web/statesampler.wasm module.c $small
+wasm $web/steering.wasm steering.c $small
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE
@@ -64,8 +69,9 @@ plain() { # FILE
         /\*\/$/ { comment = 0 }'
 }
 # Breaks the lines of a program after so many characters, and around strings as
-# long as that. Outside of strings a break after ; { or } changes nothing. (A
-# template within a template would be taken for the end of both: we have none.)
+# long as that, which must not follow a return. Outside of strings a break after
+# ; { or } changes nothing. (A template within a template would be taken for the
+# end of both: we have none.)
 break_lines() {
     awk -v most=150 '{
         width = 0
@@ -103,6 +109,11 @@ minify() { # FILE
 }
 
 plain examples/js/statesampler.mjs >$web/plain
+# Files, deflated: gzip's own header has 10 bytes.
+deflated() { # FILE...
+    cat "$@" | gzip -9n | tail -c +11
+}
+
 # An old esbuild drops the comment in import() that webpack reads.
 ignored='/* webpackIgnore: true */'
 minify $web/plain | sed "s|import(\([a-z]* *+ *\":fs\"\))|import($ignored \1)|" \
@@ -110,6 +121,14 @@ minify $web/plain | sed "s|import(\([a-z]* *+ *\":fs\"\))|import($ignored \1)|" 
 plain examples/js/mixture.mjs >$web/names
 minify $web/names >$web/mixture.mjs
 rm $web/names
+{
+    plain examples/js/steering.mjs
+    plain examples/js/inflate.mjs | tail -n +2
+    printf 'function inText() { return ["%s"]; }\n' \
+        "$(deflated $web/steering.wasm | base64 | tr -d '\n')"
+} >$web/steers
+minify $web/steers >$web/steering.mjs
+rm $web/steers $web/steering.wasm
 cp examples/js/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
@@ -176,10 +195,9 @@ as_script() { # FILE
 
 package() {
     package=$web/package
-    # gzip's own header has 10 bytes.
-    cat $web/statesampler.wasm $web/statesampler-simd.wasm | gzip -9n |
-        tail -c +11 >$web/packed
-    with_part examples/js/inlined.mjs >$web/code
+    deflated $web/statesampler.wasm $web/statesampler-simd.wasm >$web/packed
+    cat examples/js/inflate.mjs examples/js/inlined.mjs >$web/part
+    with_part $web/part >$web/code
     printf 'function inText() { return [%d, "%s"]; }\n' \
         $(wc -c <$web/statesampler.wasm) "$(text packed)" >$web/function
     # It is the end of one and the beginning of the other, which stand side by
@@ -192,15 +210,17 @@ package() {
     minify $web/script >$package/statesampler.js
     minify $web/imports >$package/workerd.mjs
     cp $web/statesampler.mjs $package/files.mjs
-    cp $web/*.wasm $web/mixture.d.mts LICENSE $package
-    sed 's|"./statesampler.mjs"|"statesampler"|' $web/mixture.mjs \
-        >$package/mixture.mjs
+    cp $web/*.wasm $web/mixture.d.mts $web/steering.d.mts LICENSE $package
+    for name in mixture steering; do
+        sed 's|"./statesampler.mjs"|"statesampler"|' $web/$name.mjs \
+            >$package/$name.mjs
+    done
     for name in d.ts d.mts; do
         cp $web/statesampler.d.mts $package/statesampler.$name
     done
     fill_version examples/js/package.json >$package/package.json
     fill_version examples/js/package.md >$package/README.md
-    rm $web/whole $web/packed $web/code $web/function $web/begins \
+    rm $web/whole $web/packed $web/part $web/code $web/function $web/begins \
         $web/module $web/script $web/imports
     mv -f $package/* build/web/package
 }

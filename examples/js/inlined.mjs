@@ -4,68 +4,11 @@
    the one without SIMD first, as gzip packs them, in base64: 18 KB instead of
    58, as one repeats most of the other. Engines unpack such bytes, too, but not
    synchronously. build.sh adds the function inText, which also has the length
-   of the first. */
+   of the first, and inflate.mjs. */
 const [plainLength, base64] = inText();
 const packed = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
-/* Unpacks deflated data (RFC 1951) in blocks with Huffman codes of their own;
-   gzip makes no others of a file like this. */
-function inflate() {
-    const bytes = [];
-    let at = 0; /* the next bit of `packed` */
-    const bits = (count) => {
-        let value = 0;
-        for (let i = 0; i < count; i++, at++)
-            value += (packed[at >> 3] >> (at & 7) & 1) << i;
-        return value;
-    };
-    /* A code is a list of the symbols of each length, in their order. */
-    const code = (lengths) => Array.from({ length: 16 }, (_, length) =>
-        lengths.flatMap((own, symbol) => own === length ? symbol : []));
-    const symbol = (code) => {
-        let length = 1, value = bits(1);
-        while (value >= code[length].length)
-            value = 2 * (value - code[length++].length) + bits(1);
-        return code[length][value];
-    };
-    /* The first 2^(shift + 1) symbols are the number; each 2^shift after them
-       have one more extra bit. */
-    const number = (symbol, shift) => {
-        const extra = (symbol >> shift) - 1;
-        return extra < 1 ? symbol
-            : (symbol - (extra << shift) << extra) + bits(extra);
-    };
-    for (let last = 0; !last;) {
-        last = bits(3) & 1;
-        const literals = bits(5) + 257, all = literals + bits(5) + 1;
-        const order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2,
-                       14, 1, 15].slice(0, bits(4) + 4);
-        const first = [], lengths = [];
-        for (const one of order)
-            first[one] = bits(3);
-        for (const own = code(first); lengths.length < all;) {
-            const one = symbol(own), zeros = one > 16;
-            const times = one < 16 ? 1 : one === 18 ? 11 + bits(7)
-                : 3 + bits(one - 14);
-            const length = one < 16 ? one : zeros ? 0 : lengths.at(-1);
-            lengths.push(...Array(times).fill(length));
-        }
-        const literal = code(lengths.slice(0, literals));
-        const distance = code(lengths.slice(literals));
-        for (let one; (one = symbol(literal)) !== 256;) {
-            if (one < 256) {
-                bytes.push(one);
-                continue;
-            }
-            const length = one === 285 ? 258 : number(one - 257, 2) + 3;
-            const back = number(symbol(distance), 1) + 1;
-            for (let i = 0; i < length; i++)
-                bytes.push(bytes.at(-back));
-        }
-    }
-    return Uint8Array.from(bytes);
-}
-const both = inflate(), withSimd = both.subarray(plainLength);
+const both = inflate(packed), withSimd = both.subarray(plainLength);
 
 /* Whether SIMD is in use. */
 export const simd = WebAssembly.validate(withSimd);

@@ -13,12 +13,7 @@
 #include "statesampler.h"
 
 #include "examples/extras/ledger.h"
-
-/* Declares and exports a function. In C it has another name, as it may be named
-   as one that it calls. */
-#define WEB(type, name, parameters)                                 \
-    __attribute__((export_name(#name))) type web_##name parameters; \
-    type web_##name parameters
+#include "web.h"
 
 #define PAGE 65536u /* a page of WebAssembly's memory, in bytes */
 
@@ -55,9 +50,7 @@ static ledger *the_ledger(void)
 
 static statesampler_source *sources(void)
 {
-    return (statesampler_source *)(void *)(__heap_base +
-                                           ((sizeof(statesampler_mix) + 15) &
-                                            ~(size_t)15));
+    return web_sources(mix());
 }
 
 /* A source's sampler; the sampler itself if it is UINT32_MAX. */

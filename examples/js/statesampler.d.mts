@@ -321,7 +321,7 @@ export function describeMix(state: Uint8Array, source: Whole): {
     worldSize: number; source: Described & { weight: number | "off" };
 };
 
-/** For mixture.mjs alone: no part of the interface. */
+/** For mixture.mjs and steering.mjs alone: no part of the interface. */
 export const internals: unknown;
 
 /** Checks in 32 bytes that each sample was served exactly once. Padding counts

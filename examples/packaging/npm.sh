@@ -24,7 +24,7 @@ set --
 for name in package.json README.md LICENSE workerd.mjs files.mjs \
     statesampler.mjs statesampler.js statesampler.d.ts statesampler.d.mts \
     mixture.mjs mixture.d.mts \
-    statesampler.wasm statesampler-simd.wasm; do
+    statesampler.wasm statesampler-simd.wasm steering.d.mts steering.mjs; do
     set -- "$@" package/$name
 done
 part=$file.$$

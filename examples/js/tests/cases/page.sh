@@ -23,6 +23,16 @@ web_ledger() { # MODULE
     node_tests ledger.mjs "$1" "$program"
 }
 
+# Histories and schedules, against a program in C, and files of programs in C.
+web_steering() {
+    quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -o steering \
+        examples/js/tests/steering.c
+    quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -o indices examples/indices.c
+    quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -o history examples/history.c
+    node_tests steering.mjs build/web "$PWD/steering" "$PWD/indices" \
+        "$PWD/history"
+}
+
 drawn_inputs() {
     (cd "$root" && quietly_web &&
         timeout -k 5 120 \
@@ -73,7 +83,8 @@ web_types() {
     (cd "$root" && quietly_web)
     quietly tsc --strict --noEmit --target es2020 --lib es2020 \
         --skipDefaultLibCheck --module es2020 --moduleResolution node16 \
-        "$root/examples/js/tests/types.mts" "$root/examples/js/tests/named.mts"
+        "$root/examples/js/tests/types.mts" "$root/examples/js/tests/named.mts" \
+        "$root/examples/js/tests/steered.mts"
 }
 
 # All of examples/js/tests/page.mjs, in one Chromium.
@@ -100,7 +111,7 @@ page_size() {
 page_address() {
     mkdir -p own/examples/extras own/tests
     cp -r "$root/examples/js" own/examples
-    cp "$root/examples/extras/ledger.h" own/examples/extras
+    cp "$root"/examples/extras/*.h own/examples/extras
     cp "$root/statesampler.h" "$root/LICENSE" "$root/Makefile" own
     cp "$root/tests/vectors.json" own/tests
     cd own
@@ -145,6 +156,8 @@ list_tests() {
         add_test "JavaScript, $file: a ledger does what it does in C" \
             web_ledger $file/statesampler.mjs
     done
+    add_test 'JavaScript: histories and schedules do what they do in C' \
+        web_steering
     add_test 'JavaScript: memory stays as small as is declared' \
         node_tests memory.mjs
     add_test 'JavaScript: its size gzipped, of 19 KiB, for a sampler of 17' web_sizes

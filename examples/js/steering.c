@@ -1,0 +1,522 @@
+/* steering.c - history.h and schedule.h of extras as WebAssembly, called by
+   steering.mjs. A module of its own, as few pages need it.
+
+   JavaScript gives each call its memory, behind __heap_base: samplers and mixes
+   as module.c has them, which has the same structs, and the two structs below
+   with what they point to behind them. So all pointers are set anew in each
+   call. Functions are named as the headers' that they call; other results go to
+   `words`. */
+#define STATESAMPLER_STATIC
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+
+#include "examples/extras/history.h"
+#include "web.h"
+
+/* --- what there is no C library for --------------------------------------- */
+
+void *memcpy(void *to, const void *from, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        ((unsigned char *)to)[i] = ((const unsigned char *)from)[i];
+    return to;
+}
+
+void *memset(void *to, int byte, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        ((unsigned char *)to)[i] = (unsigned char)byte;
+    return to;
+}
+
+int memcmp(const void *a, const void *b, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        if (((const unsigned char *)a)[i] != ((const unsigned char *)b)[i])
+            return 1; /* its callers only ask whether bytes differ */
+    return 0;
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+/* From the linker: the end of the module's data, a multiple of 16. */
+extern unsigned char __heap_base[];
+
+static uint64_t words[16];
+
+/* Returns the address of `words`, with: the end of the data, and the sizes of
+   what JavaScript makes room for: a history, a walk, a schedule without its
+   sources, a source of a schedule with its weight, and a source of a mix. */
+WEB(uint64_t *, start, (void));
+
+/* A mix that JavaScript has copied, with its sources. */
+static statesampler_mix *mix_at(statesampler_mix *mix)
+{
+    mix->sources = web_sources(mix);
+    return mix;
+}
+
+/* A history that JavaScript has copied, with room for so many bytes. */
+static history *history_behind(history *h, size_t room)
+{
+    h->log.bytes = h->bytes = (unsigned char *)(h + 1);
+    h->capacity = room;
+    return h;
+}
+
+/* --- a history that is kept ----------------------------------------------- */
+
+/* Where the state begins that was saved behind a history: 0 without one. Or an
+   error. */
+static int state_behind(const unsigned char *bytes, size_t size)
+{
+    history_log log;
+    size_t used = 0;
+    int code;
+
+    if (size < 4 || memcmp(bytes, "SSH1", 4) != 0)
+        return 0;
+    code = history_read(&log, &used, bytes, size);
+    return code < 0 ? code : (int)used;
+}
+
+/* How many bytes are behind the struct, without the check word. */
+WEB(size_t, used, (const history *h))
+{
+    return h->log.size;
+}
+
+/* Completes these bytes. Returns how many there are to save. */
+WEB(size_t, save, (history *h, size_t room))
+{
+    return history_save(history_behind(h, room));
+}
+
+WEB(int, init, (history *h, size_t room, const statesampler *s))
+{
+    return history_init(h, (unsigned char *)(h + 1), room, s);
+}
+
+WEB(int, seek, (history *h, size_t room, statesampler *s, uint64_t step))
+{
+    return history_seek(history_behind(h, room), s, step);
+}
+
+WEB(int, begin, (history *h, size_t room, statesampler *s, uint64_t epoch))
+{
+    return history_begin(history_behind(h, room), s, epoch);
+}
+
+/* As statesampler_set_epoch. */
+WEB(int, set_epoch, (history *h, size_t room, statesampler *s, uint64_t epoch))
+{
+    return epoch == statesampler_epoch(s)
+               ? STATESAMPLER_OK
+               : history_begin(history_behind(h, room), s, epoch);
+}
+
+WEB(int, reshape, (history *h, size_t room, statesampler *s, uint32_t rank,
+                   uint32_t world_size, uint32_t batch_size))
+{
+    return history_reshape(history_behind(h, room), s, rank, world_size,
+                           batch_size);
+}
+
+WEB(int, resize, (history *h, size_t room, statesampler *s,
+                  uint64_t num_samples))
+{
+    return history_resize(history_behind(h, room), s, num_samples);
+}
+
+/* Loads what was saved: a history and a state, or a state alone, at which the
+   history then begins. Returns where the state begins, or an error. */
+WEB(int, load, (history *h, size_t room, statesampler *s,
+                const unsigned char *bytes, size_t size))
+{
+    const int used = state_behind(bytes, size);
+    int code = used;
+
+    if (used > 0) {
+        code = history_load(history_behind(h, room), s, bytes, (size_t)used,
+                            bytes + used, size - (size_t)used);
+    } else if (used == 0) {
+        code = statesampler_load(s, bytes, size);
+        if (code == STATESAMPLER_OK)
+            code = history_init(h, (unsigned char *)(h + 1), room, s);
+    }
+    return code < 0 ? code : used;
+}
+
+WEB(int, mix_init, (history *h, size_t room, statesampler_mix *mix))
+{
+    return history_mix_init(h, (unsigned char *)(h + 1), room, mix_at(mix));
+}
+
+WEB(int, mix_seek, (history *h, size_t room, statesampler_mix *mix,
+                    uint64_t turn))
+{
+    return history_mix_seek(history_behind(h, room), mix_at(mix), turn);
+}
+
+WEB(int, mix_weigh, (history *h, size_t room, statesampler_mix *mix,
+                     const uint32_t *weights))
+{
+    return history_mix_weigh(history_behind(h, room), mix_at(mix), weights);
+}
+
+WEB(int, mix_reshape, (history *h, size_t room, statesampler_mix *mix,
+                       uint32_t rank, uint32_t world_size))
+{
+    return history_mix_reshape(history_behind(h, room), mix_at(mix), rank,
+                               world_size);
+}
+
+/* As load. The last arguments are memory, as for history_mix_open. */
+WEB(int, mix_load, (history *h, size_t room, statesampler_mix *mix,
+                    const unsigned char *bytes, size_t size,
+                    statesampler_source *sources, uint32_t *weights,
+                    unsigned char *scratch))
+{
+    const int used = state_behind(bytes, size);
+    int code = used;
+
+    mix_at(mix);
+    if (used > 0) {
+        code = history_mix_load(history_behind(h, room), mix, bytes,
+                                (size_t)used, bytes + used,
+                                size - (size_t)used, sources, weights, scratch);
+    } else if (used == 0) {
+        code = statesampler_mix_load(mix, bytes, size);
+        if (code == STATESAMPLER_OK)
+            code = history_mix_init(h, (unsigned char *)(h + 1), room, mix);
+    }
+    return code < 0 ? code : used;
+}
+
+/* --- a history that is read ----------------------------------------------- */
+
+/* A walk over what a sampler or a mix has saved. */
+typedef struct reading {
+    history_walk walk;
+    history_mix_walk mix_walk;
+    const unsigned char *state; /* behind the history */
+    size_t size;
+} reading;
+
+static history_stretch *stretch_of(reading *r)
+{
+    return r->walk.stretch.log.num_sources == 0 ? &r->walk.stretch
+                                                : &r->mix_walk.stretch;
+}
+
+/* Sets words: the number of sources that a history has, or 0; the epoch and
+   step of the state; whether steps count on through all epochs. Returns where
+   the state begins: 0 without a history. */
+WEB(int, find, (const unsigned char *bytes, size_t size))
+{
+    const int used = state_behind(bytes, size);
+    statesampler_mix_place mix = {0, 0, 0, 0, 0};
+    statesampler_place place = {0, 0, 0, 0};
+    statesampler_desc desc;
+    int code;
+
+    if (used < 0)
+        return used;
+    bytes += used;
+    size -= (size_t)used;
+    words[0] = used == 0 ? 0 : history_word(bytes - used) >> 32;
+    code = statesampler_mix_describe(bytes, size, 0, NULL, &mix);
+    words[1] = mix.epoch;
+    words[2] = mix.turn;
+    words[3] = 0;
+    if (code == STATESAMPLER_OK && used != 0 && mix.num_sources != words[0])
+        return STATESAMPLER_EMISMATCH_SOURCES;
+    if (code != STATESAMPLER_OK && words[0] == 0) {
+        code = statesampler_describe(bytes, size, &desc, &place);
+        words[1] = desc.epoch;
+        words[2] = place.step;
+        words[3] = desc.tail == STATESAMPLER_TAIL_CARRY;
+    }
+    return code < 0 ? code : used;
+}
+
+/* Before the first stretch of a history that `find` has found. The last
+   arguments are memory for a mix's, as for history_mix_open. */
+WEB(void, open, (reading *r, const unsigned char *bytes, size_t size,
+                 uint64_t epoch, uint64_t step, statesampler_source *sources,
+                 uint32_t *weights, unsigned char *scratch))
+{
+    history_log log;
+    size_t used = 0;
+
+    (void)history_read(&log, &used, bytes, size);
+    r->state = bytes + used;
+    r->size = size - used;
+    history_open(&r->walk, &log, epoch, step);
+    history_mix_open(&r->mix_walk, &log, epoch, step, sources, weights,
+                     scratch);
+}
+
+/* Takes a walk to its end. OK if the history is the state's. */
+WEB(int, check_end, (reading *r))
+{
+    return stretch_of(r) == &r->walk.stretch
+               ? history_check_end(&r->walk, r->state)
+               : history_mix_check_end(&r->mix_walk, r->state, r->size);
+}
+
+/* Moves to the next stretch. Sets words: where it begins and ends, epoch and
+   step each; the event at its end, and where that leads; the ranks; the number
+   of samples of the largest source. */
+WEB(int, next, (reading *r))
+{
+    history_stretch *stretch = stretch_of(r);
+    const statesampler *s = &r->walk.sampler;
+    int code;
+    uint32_t i;
+
+    if (stretch == &r->walk.stretch) {
+        code = history_next(&r->walk);
+        words[8] = s->run.num_samples;
+    } else {
+        code = history_mix_next(&r->mix_walk);
+        s = &r->mix_walk.sources->sampler;
+        words[8] = 0;
+        for (i = 0; i < stretch->log.num_sources; i++)
+            if (r->mix_walk.sources[i].sampler.run.num_samples > words[8])
+                words[8] = r->mix_walk.sources[i].sampler.run.num_samples;
+    }
+    words[0] = stretch->begin_epoch;
+    words[1] = stretch->begin_step;
+    words[2] = stretch->end_epoch;
+    words[3] = stretch->end_step;
+    words[4] = stretch->kind;
+    words[5] = stretch->to_epoch;
+    words[6] = stretch->to_step;
+    words[7] = s->run.shape.world_size;
+    return code;
+}
+
+WEB(int, served, (reading *r, uint64_t epoch, uint64_t step))
+{
+    return history_served(stretch_of(r), epoch, step);
+}
+
+WEB(int, skipped, (reading *r, uint64_t epoch, uint64_t step))
+{
+    return history_skipped(stretch_of(r), epoch, step);
+}
+
+/* The samples, unless out is NULL. Sets words: count, source, and the epoch in
+   which the step begins. */
+WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step,
+              uint64_t *out))
+{
+    size_t count = 0;
+    uint32_t source = 0;
+    int code;
+
+    words[2] = epoch;
+    if (stretch_of(r) == &r->walk.stretch) {
+        statesampler s = r->walk.sampler;
+
+        code = history_at(&r->walk, rank, epoch, step, out, &count);
+        if (r->walk.stretch.log.carry &&
+            statesampler_seek(&s, step) == STATESAMPLER_OK)
+            words[2] = statesampler_epoch(&s);
+    } else {
+        code = history_mix_at(&r->mix_walk, rank, epoch, step, out, &count,
+                              &source);
+    }
+    words[0] = count;
+    words[1] = source;
+    return code;
+}
+
+/* words: step, rank, slot, position */
+static int tell_place(int code, uint64_t step, const statesampler_place *place)
+{
+    words[0] = step;
+    words[1] = place->rank;
+    words[2] = place->slot;
+    words[3] = place->position;
+    return code;
+}
+
+WEB(int, locate, (reading *r, uint64_t epoch, uint64_t index))
+{
+    statesampler_place place = {0, 0, 0, 0};
+    const int code = history_locate(&r->walk, epoch, index, &place);
+
+    return tell_place(code, place.step, &place);
+}
+
+/* Sets words: the first and last epoch of its own in which a source is in the
+   stretch, in an epoch of the mix that the stretch has. */
+WEB(int, own_epochs, (reading *r, uint64_t epoch, uint32_t source))
+{
+    const history_stretch *stretch = &r->mix_walk.stretch;
+    statesampler_mix *mix = &r->mix_walk.mix;
+    const uint64_t low = epoch == stretch->begin_epoch ? stretch->begin_step
+                                                       : 0;
+    uint64_t high = stretch->end_step;
+    int code = history_mix_go(&r->mix_walk, epoch, low);
+
+    if (code != STATESAMPLER_OK)
+        return code;
+    words[0] = statesampler_epoch(&mix->sources[source].sampler);
+    if (epoch != stretch->end_epoch)
+        high = statesampler_mix_num_turns(mix);
+    code = statesampler_mix_seek(mix, high);
+    words[1] = statesampler_epoch(&mix->sources[source].sampler);
+    return code;
+}
+
+WEB(int, mix_locate, (reading *r, uint64_t epoch, uint32_t source,
+                      uint64_t own_epoch, uint64_t index))
+{
+    statesampler_place place = {0, 0, 0, 0};
+    uint64_t turn = 0;
+    const int code = history_mix_locate(&r->mix_walk, epoch, source, own_epoch,
+                                        index, &turn, &place);
+
+    return tell_place(code, turn, &place);
+}
+
+/* --- schedule ------------------------------------------------------------- */
+
+/* JavaScript's: what a schedule does to a copy of the mix, JavaScript does to
+   the mix, by the methods of its class, so that a recorded one notes it. */
+#define FROM_JS(name) \
+    __attribute__((import_module("js"), import_name(#name))) extern
+
+FROM_JS(plan) uint32_t js_plan(void *s, uint64_t turn);
+FROM_JS(weigh) void js_weigh(const uint32_t *weights);
+FROM_JS(seek) void js_seek(uint64_t turn);
+
+static int weigh_both(statesampler_mix *mix, const uint32_t *weights)
+{
+    const int code = statesampler_mix_weigh(mix, weights);
+
+    if (code == STATESAMPLER_OK)
+        js_weigh(weights);
+    return code;
+}
+
+static int seek_both(statesampler_mix *mix, uint64_t turn)
+{
+    const int code = statesampler_mix_seek(mix, turn);
+
+    if (code == STATESAMPLER_OK)
+        js_seek(turn);
+    return code;
+}
+
+#define statesampler_mix_weigh weigh_both
+#define statesampler_mix_seek seek_both
+#include "examples/extras/schedule.h"
+
+/* A schedule that JavaScript has copied, with its sources and weights. */
+static schedule *schedule_behind(schedule *s)
+{
+    s->sources = (schedule_source *)(s + 1);
+    s->weights = (uint32_t *)(void *)(s->sources + s->num_sources);
+    return s;
+}
+
+WEB(int, schedule_init, (schedule *s, uint32_t num_sources,
+                         const statesampler_mix *mix))
+{
+    if (mix->stop != STATESAMPLER_STOP_NEVER)
+        return SCHEDULE_ESTOP;
+    s->num_sources = num_sources;
+    schedule_behind(s);
+    schedule_init(s, s->sources, s->weights, num_sources);
+    return STATESAMPLER_OK;
+}
+
+/* For a plan. */
+WEB(void, set_share, (schedule *s, uint32_t source, double share,
+                      uint32_t mean))
+{
+    s->sources[source].share = share;
+    s->sources[source].mean = mean;
+}
+
+static uint32_t ask_plan(schedule *s, uint64_t turn, void *context)
+{
+    (void)context;
+    return js_plan(s, turn);
+}
+
+/* The stage, in words: its first turn, and that of the next one. */
+static void tell_stage(const schedule *s)
+{
+    words[0] = s->begin;
+    words[1] = s->end;
+}
+
+WEB(int, schedule_follow, (schedule *s, statesampler_mix *mix))
+{
+    const int code = schedule_follow(schedule_behind(s), mix_at(mix), ask_plan,
+                                     NULL);
+
+    tell_stage(s);
+    return code;
+}
+
+WEB(int, schedule_seek, (schedule *s, statesampler_mix *mix, uint64_t turn))
+{
+    const int code = schedule_seek(schedule_behind(s), mix_at(mix), turn,
+                                   ask_plan, NULL);
+
+    tell_stage(s);
+    return code;
+}
+
+WEB(int, schedule_had, (schedule *s, uint32_t source, uint64_t tokens))
+{
+    return schedule_had(schedule_behind(s), source, tokens);
+}
+
+/* Returns the size. */
+WEB(size_t, schedule_save, (schedule *s, unsigned char *out))
+{
+    const size_t size = (size_t)SCHEDULE_BYTES(s->num_sources);
+
+    (void)schedule_save(schedule_behind(s), out, size);
+    return size;
+}
+
+WEB(int, schedule_load, (schedule *s, const unsigned char *state, size_t size))
+{
+    const int code = schedule_load(schedule_behind(s), state, size);
+
+    tell_stage(s);
+    return code;
+}
+
+/* --- sizes, errors -------------------------------------------------------- */
+
+uint64_t *web_start(void)
+{
+    words[0] = (size_t)__heap_base;
+    words[1] = sizeof(history);
+    words[2] = sizeof(reading);
+    words[3] = sizeof(schedule);
+    words[4] = sizeof(schedule_source) + sizeof(uint32_t);
+    words[5] = sizeof(statesampler_source);
+    return words;
+}
+
+/* A string that ends with a zero byte. */
+WEB(const char *, error, (int code))
+{
+    return code > HISTORY_EFULL ? schedule_error(code) : history_error(code);
+}

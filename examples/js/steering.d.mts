@@ -1,0 +1,146 @@
+/* Declarations of steering.mjs. */
+import { Bytes, Dataset, Indices, Mix, Plain, IndexArray, Rank, Sampler, Shape,
+         Source, Stop, Turn, Whole } from "./statesampler.mjs";
+
+/** An error of a history or a schedule. Its kind:
+    ESKIPPED   the run has skipped the step; the message says where
+    EUNSERVED  the run has not served the step
+    EUNKNOWN   the step is before all that the history knows
+    EOTHER     the history and the state are of two runs
+    EORDER     the history has an event after the state
+    EFULL      there is no room for an event: never, as memory grows
+    ESHARES    a share is negative or not a number, or all are 0
+    ETURNS     a stage should have 1 to 2^28 turns
+    EMEANS     means are 0 or too large, of some sources only, or missing
+    ESTOP      a mix with a schedule should have the stop rule "never"
+    ETURN      the mix is not in the schedule's stage, or is past the turn
+    ETOKENS    with shares of tokens, the stages to come are not known */
+export class SteeringError extends Error {
+    constructor(kind: SteeringError["kind"], message: string);
+    readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
+        "EFULL" | "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
+        "ETOKENS";
+}
+
+/** A sampler that notes each seek, begin, other shape, other length and load,
+    in 32 bytes or little more. `at` and `locate` say what it serves as it is
+    now; `history` says what the run has served. */
+export interface RecordedSampler<T extends number | bigint = number>
+    extends Sampler<T> {
+    /** Of the run up to now: a copy. */
+    readonly history: History<T>;
+    /** The history, and the 112 bytes of the state behind it: a file for
+        examples/indices.c, too. */
+    save(): Bytes;
+    /** What that has saved, also earlier in the run or in C; or a state alone,
+        with which a history begins. */
+    load(state: Uint8Array): void;
+}
+
+export const RecordedSampler: {
+    new <T extends bigint>(desc: Dataset & Shape & { bigint: true }):
+        RecordedSampler<T>;
+    new (desc: Dataset & Shape & { bigint?: false }): RecordedSampler;
+    new <T extends number | bigint>(
+        desc: Dataset & Shape & { bigint?: boolean }): RecordedSampler<T>;
+};
+
+/** A mix that does so, with its weights. */
+export interface RecordedMix<T extends number | bigint = number>
+    extends Mix<T> {
+    readonly history: History<T>;
+    save(): Bytes;
+    load(state: Uint8Array): void;
+}
+
+export const RecordedMix: {
+    new <T extends bigint>(
+        sources: Iterable<Source>,
+        options: Rank & { stop?: Stop; bigint: true }): RecordedMix<T>;
+    new (sources: Iterable<Source>,
+         options?: Rank & { stop?: Stop; bigint?: false }): RecordedMix;
+    new <T extends number | bigint>(
+        sources: Iterable<Source>,
+        options: Rank & { stop?: Stop; bigint?: boolean }): RecordedMix<T>;
+};
+
+/** A step as it was served. */
+export interface Served<T extends number | bigint = number> {
+    /** In which the step begins: of interest with the tail "carry". */
+    epoch: T;
+    /** Of that time. */
+    worldSize: number;
+    /** Of a mix. */
+    source?: number;
+    indices: Indices<T>;
+}
+
+/** The record of a run: any step of it, on any rank of that time. Of a mix,
+    steps are turns. */
+export interface History<T extends number | bigint = number> {
+    readonly bigint: boolean;
+    /** The state alone, for a Sampler or a Mix. */
+    readonly state: Bytes;
+    /** The first step that it knows. */
+    readonly since: { epoch: T; step: T };
+    /** The samples of a step, as often as it was served. Without options, of
+        rank 0 and in the present epoch. ESKIPPED, EUNSERVED, EUNKNOWN: it was
+        not served, or is not known. */
+    at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
+    /** The places at which an epoch has served a sample; padding does not
+        count. Empty if it has not. A mix needs a source; its epoch is the
+        mix's. EUNKNOWN: not found, and the epoch is not known as a whole. */
+    locate(index: Whole, options?: { epoch?: Whole; source?: Whole }): {
+        epoch: T; step: T; rank: T; slot: T; position: T }[];
+}
+
+export const History: {
+    /** saved: what a recorded sampler or mix has saved, or a program in C: a
+        history and the state behind it. Of a state alone nothing is known
+        before it. */
+    new <T extends bigint>(saved: Uint8Array, options: { bigint: true }):
+        History<T>;
+    new (saved: Uint8Array, options?: { bigint?: false }): History;
+    new <T extends number | bigint>(
+        saved: Uint8Array, options: { bigint?: boolean }): History<T>;
+};
+
+/** What a stage of a schedule is. */
+export interface Stage {
+    /** Its length. */
+    turns: Whole;
+    /** Of each source, beside the others; 0: it has no turn. */
+    shares: Iterable<number>;
+    /** Shares are then of tokens: how many a turn of each source has, roughly.
+        */
+    means?: Iterable<Whole> | null;
+}
+
+/** Weights that change often: each source gets its share of the turns to within
+    about one, in stages of any length. */
+export interface Schedule<T extends number | bigint = number>
+    extends Iterable<Turn<Indices<T>>> {
+    /** The mix's next turn; where a stage ends, first begins the next one. */
+    next(): Turn<Indices<T>> | null;
+    next<A extends IndexArray>(into: A): Turn<Plain<A>> | null;
+    /** Begins a stage if it is time for one. `next` does it by itself. */
+    follow(): void;
+    /** To any turn from the present one on. If a stage between is impossible,
+        the mix is then at its beginning. */
+    seek(turn: Whole): void;
+    /** With shares of tokens, after each turn: what its batch had, on all ranks
+        together. */
+    had(source: Whole, tokens: Whole): void;
+    /** 32 bytes and 8 for each source. Save it together with the mix. */
+    save(): Bytes;
+    /** With the mix, which is loaded, too. */
+    load(state: Uint8Array): void;
+}
+
+export const Schedule: {
+    /** The mix is at turn 0, or both will be loaded; its stop rule is "never".
+        plan: the stage that begins at a turn; for `seek`, a function of the
+        turn alone. */
+    new <T extends number | bigint>(mix: Mix<T>, plan: (turn: T) => Stage):
+        Schedule<T>;
+};

@@ -1,0 +1,645 @@
+/* steering.mjs - runs that people steer by seeks, other ranks, other weights
+
+       import { RecordedSampler, History } from "./steering.mjs";
+
+       const run = new RecordedSampler(desc); // a Sampler that keeps a history
+       run.seek(321);
+       const saved = run.save(); // the history, and the state behind it
+       const [{ indices }] = new History(saved).at(200); // of any step
+
+   RecordedMix is a Mix that does so, and a Schedule gives any Mix weights that
+   change often. They are history.h and schedule.h of examples/extras, with the
+   same bytes. The declarations are in steering.d.mts.
+
+   The headers are WebAssembly of their own, in this module's text. Its structs
+   are those of statesampler.mjs: a call copies a sampler or mix here, does
+   there what its class does and here what notes it. */
+import { Audit, Mix, Sampler, StatesamplerError, describeMix, describeState,
+         internals } from "./statesampler.mjs";
+
+const { c: main, enter, bring, fetched, big, half, give, known, shown,
+        Tagged } = internals;
+
+/* --- WebAssembly ---------------------------------------------------------- */
+
+/* What a schedule asks for and does while C runs: of the innermost call. */
+let host = null;
+
+const unsigned = (value) => BigInt.asUintN(64, value);
+
+/* build.sh adds inText, which has the WebAssembly, deflated, and inflate. */
+const [base64] = inText();
+const packed = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+const c = new WebAssembly.Instance(new WebAssembly.Module(inflate(packed)), {
+    js: {
+        plan: (schedule, turn) => host.plan(schedule, unsigned(turn)),
+        weigh: (weights) => host.weigh(weights),
+        seek: (turn) => host.seek(unsigned(turn)),
+    } }).exports;
+
+/* --- memory --------------------------------------------------------------- */
+
+const wordsAt = c.start() >>> 0;
+const told = (count) =>
+    new BigUint64Array(c.memory.buffer, wordsAt, count).slice();
+const [heap, HISTORY, READING, SCHEDULE, SHARE, SOURCE] =
+    Array.from(told(6), Number);
+const PAGE = 65536;
+let top = heap; /* the end of what calls use now */
+
+/* Gives a call places of these sizes in memory. Calls within it, such as those
+   of a plan, get theirs behind. */
+function within(sizes, use) {
+    const before = top;
+    const places = sizes.map((size) => {
+        const at = top;
+        top += Math.ceil(size / 16) * 16;
+        return at;
+    });
+    try {
+        const more = Math.ceil(top / PAGE) - c.memory.buffer.byteLength / PAGE;
+        if (more > 0)
+            c.memory.grow(more);
+        return use(...places);
+    } finally {
+        top = before;
+    }
+}
+
+const put = (at, from) => new Uint8Array(c.memory.buffer).set(from, at);
+const get = (at, size) => new Uint8Array(c.memory.buffer).slice(at, at + size);
+
+/* Where the main module has the struct of the object that it works with, and
+   the size of a sampler's. */
+const [PLACE, SAMPLER] = Array.from(
+    new BigInt64Array(main.memory.buffer, main.start() >>> 0, 2), Number);
+
+/* The struct of a sampler or mix. */
+function structOf(thing, size) {
+    enter(thing);
+    return new Uint8Array(main.memory.buffer).slice(PLACE, PLACE + size);
+}
+
+/* How many sources a mix has. */
+const sourcesOf = (mix) =>
+    describeMix(Mix.prototype.save.call(mix), 0).numSources;
+
+/* A copy of the bytes in an argument. */
+const bytesIn = (state) => fetched(bring(new Audit(), state));
+
+/* --- errors --------------------------------------------------------------- */
+
+/* Those of history.h and schedule.h. */
+const KINDS = { [-1401]: "EFULL", [-1402]: "EORDER", [-1403]: "EOTHER",
+                [-1301]: "ESHARES", [-1302]: "ETURNS", [-1303]: "EMEANS",
+                [-1304]: "ESTOP", [-1305]: "ETURN", [-1306]: "ETOKENS" };
+
+export class SteeringError extends Error {
+    constructor(kind, message) {
+        super(message);
+        this.name = "SteeringError";
+        this.kind = kind;
+    }
+}
+
+/* Returns a code, or throws if it is an error. */
+function check(code) {
+    if (code >= 0)
+        return code;
+    if (!KINDS[code])
+        throw new StatesamplerError(code);
+    let at = c.error(code) >>> 0, text = "";
+    for (const memory = new Uint8Array(c.memory.buffer); memory[at]; at++)
+        text += String.fromCharCode(memory[at]);
+    throw new SteeringError(KINDS[code], text);
+}
+
+/* --- what is noted -------------------------------------------------------- */
+
+/* The history of a sampler, or of a mix of so many sources: C's struct and the
+   bytes behind it. */
+class Notes {
+    #thing;
+    #sources;
+    #size; /* of the thing's struct */
+    #bytes = new Uint8Array(0);
+
+    /* init: C's history_init or history_mix_init. */
+    constructor(thing, sources, init) {
+        this.#thing = thing;
+        this.#sources = sources;
+        this.#size = sources > 0 ? main.mix_bytes(sources) >>> 0 : SAMPLER;
+        this.#call(0, [], (h, room, s) => check(init(h, room, s)));
+    }
+
+    /* Calls C with a copy of the history, the room that it has behind its
+       struct, a copy of the thing, and more places; and keeps the history. It
+       has room for two events more, or for any beginning. */
+    #call(more, sizes, use) {
+        const sources = this.#sources;
+        const room = this.#bytes.length + more + 256 + 144 * sources;
+        within([HISTORY + room, this.#size, ...sizes], (h, s, ...places) => {
+            put(h, this.#bytes);
+            put(s, structOf(this.#thing, this.#size));
+            use(h, room, s, ...places);
+            this.#bytes = get(h, HISTORY + c.used(h));
+        });
+    }
+
+    /* Does something to the thing as its class does, and to the copy as
+       history.h does, which notes it. If the class throws, nothing is noted;
+       else C does not refuse it either, as it is the same. */
+    note(act, noted) {
+        this.#call(0, [], (h, room, s) => {
+            act();
+            check(noted(h, room, s));
+        });
+    }
+
+    noteWeights(act, weights) {
+        this.#call(0, [4 * weights.length], (h, room, s, at) => {
+            act();
+            new Uint32Array(c.memory.buffer, at, weights.length).set(weights);
+            check(c.mix_weigh(h, room, s, at));
+        });
+    }
+
+    /* The history, and the state behind it. */
+    saved(state) {
+        const room = this.#bytes.length + 8;
+        return within([HISTORY + room + state.length], (h) => {
+            put(h, this.#bytes);
+            const size = c.save(h, room);
+            put(h + HISTORY + size, state);
+            return get(h + HISTORY, size + state.length);
+        });
+    }
+
+    /* Loads what was saved, with a history or without; `load` loads the state
+       in it as the class does. */
+    load(state, load) {
+        const saved = bytesIn(state), size = saved.length, n = this.#sources;
+        const memory = n > 0 ? [n * SOURCE, 4 * n, size] : [];
+        const loads = n > 0 ? c.mix_load : c.load;
+        this.#call(size, [size, ...memory], (h, room, s, at, ...places) => {
+            put(at, saved);
+            const begin = check(loads(h, room, s, at, size, ...places));
+            load(saved.subarray(begin));
+        });
+    }
+}
+
+/* A sampler that notes what is done to it, besides going on. */
+export class RecordedSampler extends Sampler {
+    #notes;
+
+    constructor(desc) {
+        super(desc);
+        this.#notes = new Notes(this, 0, c.init);
+    }
+
+    seek(step) {
+        this.#notes.note(() => super.seek(step),
+                         (h, room, s) => c.seek(h, room, s, BigInt(step)));
+    }
+
+    begin(epoch) {
+        this.#notes.note(() => super.begin(epoch),
+                         (h, room, s) => c.begin(h, room, s, BigInt(epoch)));
+    }
+
+    setEpoch(epoch) {
+        this.#notes.note(
+            () => super.setEpoch(epoch),
+            (h, room, s) => c.set_epoch(h, room, s, BigInt(epoch)));
+    }
+
+    reshape(shape) {
+        this.#notes.note(() => super.reshape(shape), (h, room, s) => {
+            const { worldSize, batchSize } = describeState(super.save());
+            return c.reshape(h, room, s, 0, worldSize, batchSize);
+        });
+    }
+
+    resize(numSamples) {
+        this.#notes.note(
+            () => super.resize(numSamples),
+            (h, room, s) => c.resize(h, room, s, BigInt(numSamples)));
+    }
+
+    #saved() {
+        return this.#notes.saved(super.save());
+    }
+
+    get history() {
+        return new History(this.#saved(), { bigint: this.bigint });
+    }
+
+    save() {
+        return this.#saved();
+    }
+
+    load(state) {
+        this.#notes.load(state, (bare) => super.load(bare));
+    }
+}
+
+/* A mix that does so. */
+export class RecordedMix extends Mix {
+    #notes;
+
+    constructor(sources, options) {
+        super(sources, options);
+        this.#notes = new Notes(this, sourcesOf(this), c.mix_init);
+    }
+
+    seek(turn) {
+        this.#notes.note(() => super.seek(turn),
+                         (h, room, s) => c.mix_seek(h, room, s, BigInt(turn)));
+    }
+
+    weigh(weights) {
+        const list = Array.from(weights);
+        this.#notes.noteWeights(
+            () => super.weigh(list),
+            list.map((one) => one === "off" ? 2 ** 32 - 1 : Number(one)));
+    }
+
+    reshape(shape) {
+        this.#notes.note(() => super.reshape(shape), (h, room, s) => {
+            const { worldSize } = describeMix(super.save(), 0);
+            return c.mix_reshape(h, room, s, 0, worldSize);
+        });
+    }
+
+    #saved() {
+        return this.#notes.saved(super.save());
+    }
+
+    get history() {
+        return new History(this.#saved(), { bigint: this.bigint });
+    }
+
+    save() {
+        return this.#saved();
+    }
+
+    load(state) {
+        this.#notes.load(state, (bare) => super.load(bare));
+    }
+}
+
+/* --- history -------------------------------------------------------------- */
+
+/* HISTORY_SEEK: the events that skip are a seek and the begin of an epoch. */
+const SEEK = 1n;
+
+/* The words of `next`, by name. */
+const stretchOf = ([beginEpoch, beginStep, endEpoch, endStep, kind, toEpoch,
+                    toStep, worldSize, most]) =>
+    ({ beginEpoch, beginStep, endEpoch, endStep, kind, toEpoch, toStep,
+       worldSize, most });
+
+/* Whether C has found a sample: what is out of range has not been served. */
+function found(code) {
+    if (code < 0 && new StatesamplerError(code).kind !== "ERANGE")
+        check(code);
+    return code >= 0;
+}
+
+/* The record of a run up to the moment at which it was saved. */
+export class History extends Tagged {
+    #bytes;
+    #used; /* where the state begins; 0: it has no history */
+    #sources;
+    #epoch; /* of the state, as is the step */
+    #step;
+    #carry;
+    #bigint;
+    #since;
+
+    constructor(saved, options = {}) {
+        super();
+        this.#bigint = known(options, { bigint: false }).bigint;
+        this.#bytes = bytesIn(saved);
+        const size = this.#bytes.length;
+        within([size], (at) => {
+            put(at, this.#bytes);
+            this.#used = check(c.find(at, size));
+            const [sources, epoch, step, carry] = told(4);
+            this.#sources = sources;
+            this.#epoch = epoch;
+            this.#step = step;
+            this.#carry = carry === 1n;
+        });
+        this.#since = [this.#epoch, this.#step];
+        if (this.#used > 0) {
+            this.#walk((r) => check(c.check_end(r)));
+            this.#walk((r) => {
+                check(c.next(r));
+                this.#since = told(2);
+            });
+        }
+    }
+
+    #isBeforeSince(epoch, step) {
+        const [begins, at] = this.#since;
+        return this.#carry || epoch === begins ? step < at : epoch < begins;
+    }
+
+    get bigint() {
+        return this.#bigint;
+    }
+
+    /* The state alone, for a Sampler or Mix that keeps no history. */
+    get state() {
+        return this.#bytes.slice(this.#used);
+    }
+
+    /* The first place that it knows. */
+    get since() {
+        const [epoch, step] = this.#since;
+        return { epoch: give(this, epoch), step: give(this, step) };
+    }
+
+    #walk(use) {
+        const n = Number(this.#sources), size = this.#bytes.length;
+        within([READING, size, n * SOURCE, 4 * n, size], (r, at, ...memory) => {
+            put(at, this.#bytes);
+            c.open(r, at, size, this.#epoch, this.#step, ...memory);
+            use(r);
+        });
+    }
+
+    /* Calls with each stretch that was served between two events. */
+    #stretches(use) {
+        if (this.#used > 0)
+            this.#walk((r) => {
+                while (check(c.next(r)) === 1)
+                    use(r, stretchOf(told(9)));
+            });
+    }
+
+    #name(epoch, step) {
+        return `${this.#sources > 0n ? "turn" : "step"} ${step} of epoch ` +
+               epoch;
+    }
+
+    #unknown(what) {
+        const [epoch, step] = this.#since;
+        return new SteeringError("EUNKNOWN", `${what}: this history knows ` +
+                                 `${this.#name(epoch, step)} and later`);
+    }
+
+    #skipped(what, { endEpoch, endStep, kind, toEpoch, toStep }) {
+        const [how, to] = kind === SEEK ? ["seek", toStep] : ["begin", toEpoch];
+        const place = this.#name(endEpoch, endStep);
+        return new SteeringError("ESKIPPED", `${what}: skipped at ${place} ` +
+                                 `by a ${how} to ${to}`);
+    }
+
+    /* Indices below n that C has written. */
+    #indices(at, count, n) {
+        const all = new BigUint64Array(c.memory.buffer, at, count);
+        if (this.#bigint)
+            return all.slice();
+        give(this, n, "numSamples");
+        return (n > 2n ** 32n ? Float64Array : Uint32Array).from(all, Number);
+    }
+
+    /* What a rank had in a step; null past the end of the epoch. */
+    #serving(r, rank, epoch, step, { worldSize, most }) {
+        if (check(c.at(r, rank, epoch, step, 0)) === 0)
+            return null;
+        const [count, source, of] = told(3);
+        return within([8 * Number(count)], (out) => {
+            check(c.at(r, rank, epoch, step, out));
+            return { epoch: give(this, of), worldSize: Number(worldSize),
+                     ...this.#sources > 0n && { source: Number(source) },
+                     indices: this.#indices(out, Number(count), most) };
+        });
+    }
+
+    /* The samples of a step, as often as it was served. */
+    at(step, options = {}) {
+        const asked = known(options, { epoch: this.#epoch, rank: 0 });
+        const at = big("step", step), epoch = big("epoch", asked.epoch);
+        const rank = half("rank", asked.rank), what = this.#name(epoch, at);
+        const servings = [];
+        let why = this.#isBeforeSince(epoch, at) ? this.#unknown(what) : null;
+        this.#stretches((r, stretch) => {
+            if (c.skipped(r, epoch, at))
+                why ??= this.#skipped(what, stretch);
+            if (!c.served(r, epoch, at))
+                return;
+            if (rank >= stretch.worldSize)
+                why ??= new RangeError(`rank must be below ` +
+                                       `${stretch.worldSize}, not ${rank}`);
+            else
+                servings.push(this.#serving(r, rank, epoch, at, stretch));
+        });
+        const all = servings.filter((one) => one !== null);
+        if (all.length > 0)
+            return all;
+        throw why ?? new SteeringError("EUNSERVED",
+                                       `${what}: the run has not served it`);
+    }
+
+    /* Of a mix: in each epoch of its own in which the source was. */
+    #placesOfMix(r, epoch, source, index) {
+        const places = [];
+        check(c.own_epochs(r, epoch, source));
+        const [first, last] = told(2);
+        for (let own = first; own <= last; own++)
+            if (found(c.mix_locate(r, epoch, source, own, index)))
+                places.push(told(4));
+        return places;
+    }
+
+    /* All places at which a sample was served in an epoch. */
+    locate(index, options = {}) {
+        const ofMix = this.#sources > 0n;
+        const asked = known(options, { epoch: this.#epoch,
+                                       ...ofMix && { source: undefined } });
+        const number = big("index", index), epoch = big("epoch", asked.epoch);
+        const source = ofMix ? half("source", asked.source) : 0;
+        if (ofMix && source >= this.#sources)
+            throw new RangeError(`source must be below ${this.#sources}, not ` +
+                                 source);
+        const places = [];
+        this.#stretches((r, { beginEpoch, endEpoch }) => {
+            if (!this.#carry && (epoch < beginEpoch || epoch > endEpoch))
+                return;
+            if (ofMix)
+                places.push(...this.#placesOfMix(r, epoch, source, number));
+            else if (found(c.locate(r, epoch, number)))
+                places.push(told(4));
+        });
+        const [begins, at] = this.#since;
+        if (places.length === 0 && (epoch < begins ||
+                                    epoch === begins && at > 0n))
+            throw this.#unknown(`sample ${number} in epoch ${epoch}`);
+        return places.map(([when, rank, slot, position]) => ({
+            epoch: give(this, epoch), step: give(this, when),
+            rank: give(this, rank), slot: give(this, slot),
+            position: give(this, position) }));
+    }
+}
+
+/* --- schedule ------------------------------------------------------------- */
+
+/* Weights that change as often as one likes: each source gets its share to
+   within about a turn. */
+export class Schedule extends Tagged {
+    #mix;
+    #plan;
+    #count; /* of sources */
+    #size;  /* of the mix's struct */
+    #bytes; /* of C's struct, with what it points to */
+    #begin = 0n;
+    #end = 0n;
+
+    constructor(mix, plan) {
+        super();
+        if (!(mix instanceof Mix))
+            throw new TypeError("a schedule needs a Mix, not " + shown(mix));
+        if (typeof plan !== "function")
+            throw new TypeError("a plan must be a function, not " +
+                                shown(plan));
+        this.#mix = mix;
+        this.#plan = plan;
+        this.#count = sourcesOf(mix);
+        this.#size = main.mix_bytes(this.#count) >>> 0;
+        const size = SCHEDULE + SHARE * this.#count;
+        within([size, this.#size], (s, copy) => {
+            put(copy, structOf(mix, this.#size));
+            check(c.schedule_init(s, this.#count, copy));
+            this.#bytes = get(s, size);
+        });
+    }
+
+    /* What a plan says, for each source. */
+    #each(what, values, of) {
+        const list = Array.from(values, of);
+        if (list.length !== this.#count)
+            throw new RangeError(`${list.length} ${what} for ${this.#count} ` +
+                                 "sources");
+        return list;
+    }
+
+    /* Asks for the stage that begins at a turn; returns its length. */
+    #ask(s, turn) {
+        const plan = this.#plan, stage = plan(give(this.#mix, turn));
+        const { turns, shares, means } = known(
+            stage, { turns: undefined, shares: undefined, means: null });
+        const tokens = means && this.#each("means", means,
+                                           (mean) => half("a mean", mean));
+        this.#each("shares", shares, (share) => {
+            if (typeof share !== "number")
+                throw new TypeError("a share must be a number, not " +
+                                    shown(share));
+            return share;
+        }).forEach((share, i) => c.set_share(s, i, share, tokens?.[i] ?? 0));
+        return half("turns", turns);
+    }
+
+    /* Calls C with copies of the schedule and the mix. What the plan throws is
+       an impossible stage for C. */
+    #steer(call, keeps) {
+        const mix = this.#mix, outer = host;
+        let thrown = null;
+        within([this.#bytes.length, this.#size], (s, copy) => {
+            put(s, this.#bytes);
+            put(copy, structOf(mix, this.#size));
+            host = {
+                plan: (place, turn) => {
+                    try {
+                        return this.#ask(place, turn);
+                    } catch (error) {
+                        thrown ??= { error };
+                        return 0;
+                    }
+                },
+                weigh: (at) => mix.weigh(
+                    new Uint32Array(c.memory.buffer, at, this.#count).slice()),
+                seek: (turn) => mix.seek(turn),
+            };
+            let code;
+            try {
+                code = call(s, copy);
+            } finally {
+                host = outer;
+            }
+            if (code >= 0 || keeps)
+                this.#keep(s);
+            if (thrown)
+                throw thrown.error;
+            check(code);
+        });
+    }
+
+    #keep(s) {
+        [this.#begin, this.#end] = told(2);
+        this.#bytes = get(s, this.#bytes.length);
+    }
+
+    /* Where a stage ends, begins the next one; `next` does it by itself. */
+    follow() {
+        const { turn } = this.#mix;
+        if (turn < this.#begin || turn >= this.#end)
+            this.#steer((s, copy) => c.schedule_follow(s, copy), false);
+    }
+
+    /* The mix's next turn. */
+    next(into) {
+        this.follow();
+        return this.#mix.next(into);
+    }
+
+    *[Symbol.iterator]() {
+        for (let turn; (turn = this.next()) !== null;)
+            yield turn;
+    }
+
+    /* To any turn from the present one on. */
+    seek(turn) {
+        const to = big("turn", turn);
+        this.#steer((s, copy) => c.schedule_seek(s, copy, to), true);
+    }
+
+    /* Calls C with a copy of the schedule alone, and a place. */
+    #alone(size, use) {
+        within([this.#bytes.length, size], (s, at) => {
+            put(s, this.#bytes);
+            use(s, at);
+        });
+    }
+
+    /* How many tokens the batch of a turn had, on all ranks together. */
+    had(source, tokens) {
+        const number = half("source", source), many = big("tokens", tokens);
+        this.#alone(0, (s) => {
+            check(c.schedule_had(s, number, many));
+            this.#bytes = get(s, this.#bytes.length);
+        });
+    }
+
+    save() {
+        let state;
+        this.#alone(SCHEDULE + 8 * this.#count, (s, out) => {
+            const size = c.schedule_save(s, out);
+            state = get(out, size);
+        });
+        return state;
+    }
+
+    /* With a mix that is loaded, too. */
+    load(state) {
+        const saved = bytesIn(state);
+        this.#alone(saved.length, (s, at) => {
+            put(at, saved);
+            check(c.schedule_load(s, at, saved.length));
+            this.#keep(s);
+        });
+    }
+}

@@ -1,0 +1,966 @@
+/* steering.mjs - do histories and schedules in JavaScript do what they do in C,
+   and does a history know each step of a run?
+
+       node examples/js/tests/steering.mjs FOLDER PROGRAM INDICES HISTORY
+
+   FOLDER has statesampler.mjs and steering.mjs; PROGRAM is steering.c, which is
+   given the same random commands. INDICES and HISTORY are the programs
+   examples/indices.c and examples/history.c. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import test, { after } from "node:test";
+
+const [folder, program, indices, historyProgram] = process.argv.slice(2);
+const load = (name) => import(path.resolve(folder, name));
+const { ORDERS, PARTITIONS, STOPS, TAILS, Mix, Sampler, StatesamplerError } =
+    await load("statesampler.mjs");
+const { History, RecordedMix, RecordedSampler, Schedule, SteeringError } =
+    await load("steering.mjs");
+
+let checks = 0;
+function same(have, want, what) {
+    checks++;
+    assert.deepEqual(have, want, what);
+}
+
+/* Marsaglia's xorshift64 (2003). */
+let x = 88172645463325252n;
+function random(bound) {
+    x ^= x << 13n & 0xffffffffffffffffn;
+    x ^= x >> 7n;
+    x ^= x << 17n & 0xffffffffffffffffn;
+    return Number((x >> 11n) % BigInt(bound));
+}
+const pick = (list) => list[random(Math.max(list.length, 1))];
+const hex = (bytes) => Buffer.from(bytes).toString("hex");
+const unhex = (text) => new Uint8Array(Buffer.from(text, "hex"));
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "steering."));
+after(() => fs.rmSync(directory, { recursive: true }));
+const file = path.join(directory, "run.saved");
+
+/* --- Random runs ---------------------------------------------------------- */
+
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+const newShape = () => ({ worldSize: 1 + random(6), batchSize: 1 + random(4) });
+
+function newDesc(tails = TAILS) {
+    const tail = pick(tails), carry = tail === "carry";
+    return { numSamples: 1 + random(60), seed: random(1000), epoch: random(5),
+             stream: random(3), chunkSize: 1 + random(5),
+             window: 1 + random(4), order: pick(ORDERS), tail,
+             partition: carry ? "interleaved" : pick(PARTITIONS),
+             dropLast: !carry && random(4) === 0 };
+}
+
+/* The fields of a description for steering.c. */
+const numbersOf = (d, { worldSize, batchSize }) =>
+    [d.numSamples, d.seed, d.epoch, d.stream, d.chunkSize, d.window, worldSize,
+     batchSize, ORDERS.indexOf(d.order), PARTITIONS.indexOf(d.partition),
+     TAILS.indexOf(d.tail), Number(d.dropLast)].join(" ");
+
+/* --- Against a log of all steps ------------------------------------------- */
+
+/* A run that is steered at random, with a log of what it has served, and of
+   what it has skipped. `kept` has checkpoints of all that. */
+class Trial {
+    log = [];
+    skips = [];
+    kept = [];
+
+    keep() {
+        const { log, skips } = this;
+        this.kept.push({ saved: this.run.save(), log: [...log],
+                         skips: [...skips], numSamples: this.numSamples });
+    }
+
+    /* Goes back to a checkpoint; returns its bytes. */
+    back() {
+        const { saved, log, skips, numSamples } = pick(this.kept);
+        Object.assign(this, { log: [...log], skips: [...skips], numSamples });
+        return saved;
+    }
+
+    /* Whether a place is before another one. */
+    before([epoch, step], [other, at]) {
+        return this.carry || epoch === other ? step < at : epoch < other;
+    }
+
+    skip(from, to) {
+        if (this.before(from, to))
+            this.skips.push((at) => !this.before(at, from) &&
+                                    this.before(at, to));
+    }
+
+    /* Why a history does not have a step. */
+    reason(history, at) {
+        const { epoch, step } = history.since;
+        if (this.before(at, [epoch, step]))
+            return "EUNKNOWN";
+        return this.skips.some((is) => is(at)) ? "ESKIPPED" : "EUNSERVED";
+    }
+
+    /* The records of a step. */
+    records([epoch, step]) {
+        return this.log.filter((one) => one.step === step &&
+                                        (this.carry || one.epoch === epoch));
+    }
+
+    /* Compares what a history has of a step, on all ranks. */
+    compareStep(history, at) {
+        const sizes = this.records(at).map(({ worldSize }) => worldSize);
+        for (const rank of range(Math.max(1, ...sizes)))
+            this.compareRank(history, at, rank);
+    }
+
+    compareRank(history, [epoch, step], rank) {
+        const want = this.records([epoch, step]);
+        let have = [];
+        try {
+            have = history.at(step, { epoch, rank });
+        } catch (error) {
+            assert.ok(error instanceof SteeringError, error.stack);
+            const kind = this.reason(history, [epoch, step]);
+            same(error.kind, kind, `${error}`);
+            seen[kind]++;
+        }
+        same(have.map((one) => [one.epoch, one.worldSize, one.source,
+                                [...one.indices]]),
+             want.filter(({ worldSize }) => rank < worldSize)
+                 .map((one) => [one.epoch, one.worldSize, one.source,
+                                one.ranks[rank]]));
+    }
+
+    /* Each place must be in the log; and all in the log must be found, unless
+       padding repeats it or a batch runs into the next epoch. */
+    comparePlaces(places, index, records, tail) {
+        for (const { step, rank, slot } of places) {
+            checks++;
+            assert.ok(records.some((one) => one.step === step &&
+                                            one.ranks[rank]?.[slot] === index),
+                      `${index} at ${step}`);
+        }
+        if (tail === "drop" || tail === "uneven")
+            same(places.length, records.filter(({ ranks }) =>
+                ranks.some((batch) => batch.includes(index))).length);
+    }
+}
+const seen = { ESKIPPED: 0, EUNSERVED: 0, EUNKNOWN: 0 };
+
+class SamplerTrial extends Trial {
+    desc = newDesc();
+    shape = newShape();
+    carry = this.desc.tail === "carry";
+    numSamples = this.desc.numSamples;
+    run = this.start();
+
+    start() {
+        const { desc, numSamples, shape } = this;
+        return new RecordedSampler({ ...desc, numSamples, ...shape });
+    }
+
+    /* What all ranks have in the next step, as plain samplers know it; null at
+       the end of the epoch. */
+    record() {
+        const { desc, numSamples, run, shape } = this;
+        const ranks = range(shape.worldSize).map((rank) => {
+            const one = new Sampler({ ...desc, numSamples, ...shape, rank });
+            one.load(run.history.state);
+            return one.at(one.step);
+        });
+        const { epoch, step } = run, { worldSize } = shape;
+        return ranks[0] && { epoch, step, worldSize, source: undefined,
+                             ranks: ranks.map((batch) => [...batch]) };
+    }
+
+    go() {
+        for (let steps = random(9); steps > 0 && this.run.epoch < 9; steps--) {
+            const one = this.record();
+            if (one)
+                this.log.push(one);
+            this.run.skip();
+        }
+    }
+
+    seek() {
+        const { epoch, step } = this.run, to = random(this.carry ? 50 : 20);
+        try {
+            this.run.seek(random(2) ? to : BigInt(to));
+        } catch (error) {
+            same([error.kind, this.run.step], ["ERANGE", step]);
+            return;
+        }
+        this.skip([epoch, step], [epoch, to]);
+    }
+
+    begin() {
+        const { epoch, step } = this.run, to = random(6), sets = random(2);
+        if (sets)
+            this.run.setEpoch(to);
+        else
+            this.run.begin(to);
+        if (!sets || to !== epoch)
+            this.skip([epoch, step], [to, 0]);
+    }
+
+    reshape() {
+        this.shape = newShape();
+        this.run.reshape({ rank: random(this.shape.worldSize), ...this.shape });
+    }
+
+    resize() {
+        const length = this.run.position + random(20);
+        if (this.desc.order !== "sequential" || length === 0 ||
+            this.desc.partition !== "interleaved")
+            return;
+        this.run.resize(length);
+        this.numSamples = length;
+    }
+
+    /* Another process goes on from a checkpoint, or this one. */
+    kill() {
+        const saved = this.back();
+        if (random(2))
+            this.shape = newShape();
+        if (random(2) || this.run.numSamples !== this.numSamples)
+            this.run = this.start();
+        else
+            this.run.reshape({ rank: 0, ...this.shape });
+        this.run.load(saved);
+    }
+
+    compare() {
+        const { history } = this.run, { order, tail } = this.desc;
+        for (const epoch of this.carry ? [0] : range(10))
+            for (const step of range(this.carry ? 60 : 30))
+                this.compareStep(history, [epoch, step]);
+        if (order === "replacement") {
+            assert.throws(() => history.locate(0), { kind: "EINVAL" });
+            return;
+        }
+        for (const index of range(this.numSamples))
+            for (const epoch of new Set(this.log.map(({ epoch }) => epoch)))
+                this.compareIndex(history, index, epoch, tail);
+    }
+
+    compareIndex(history, index, epoch, tail) {
+        const { since } = history;
+        const records = this.log.filter((one) => this.carry ||
+                                                 one.epoch === epoch);
+        const has = records.some(({ ranks }) =>
+            ranks.some((batch) => batch.includes(index)));
+        if (!has && this.before([epoch, 0], [since.epoch, since.step]))
+            assert.throws(() => history.locate(index, { epoch }),
+                          { kind: "EUNKNOWN" });
+        else if (!this.carry || epoch > since.epoch)
+            this.comparePlaces(history.locate(index, { epoch }), index, records,
+                               tail);
+    }
+}
+
+/* Does what these names say, in any order. */
+function steer(trial, events, acts) {
+    trial.keep();
+    for (let i = 0; i < acts; i++)
+        trial[pick(events)]();
+    trial.compare();
+}
+
+test("random runs of a sampler, through kills, against a log", () => {
+    for (let run = 0; run < 120; run++)
+        steer(new SamplerTrial(), ["go", "go", "go", "seek", "begin", "reshape",
+                                   "resize", "keep", "kill"], 30);
+    assert.ok(seen.ESKIPPED > 1000 && seen.EUNSERVED > 1000 &&
+              seen.EUNKNOWN > 100, JSON.stringify(seen));
+});
+
+class MixTrial extends Trial {
+    carry = false;
+    stop = pick(STOPS);
+    worldSize = 1 + random(3);
+    sources = range(1 + random(4)).map(() => ({
+        ...newDesc(this.stop === "never" ? TAILS : TAILS.slice(0, 3)),
+        order: pick(ORDERS.slice(0, 3)), dropLast: false,
+        numSamples: 20 + random(40), batchSize: 1 + random(4),
+        weight: 1 + random(5) }));
+    run = this.start();
+
+    start() {
+        const { sources, stop, worldSize } = this;
+        return new RecordedMix(sources, { stop, worldSize });
+    }
+
+    go() {
+        const { run, sources, stop, worldSize } = this;
+        for (let turns = random(20); turns > 0; turns--) {
+            const { epoch, turn } = run, { state } = run.history;
+            const ranks = range(worldSize).map((rank) => {
+                const one = new Mix(sources, { stop, worldSize, rank });
+                one.load(state);
+                return [...one.next()?.indices ?? []];
+            });
+            const served = run.next();
+            if (served === null)
+                continue;
+            same([...served.indices], ranks[0]);
+            this.log.push({ epoch, step: turn, source: served.source, worldSize,
+                            ranks });
+        }
+    }
+
+    seek() {
+        const { epoch, turn } = this.run, to = random(60);
+        try {
+            this.run.seek(to);
+        } catch (error) {
+            same([error.kind, this.run.turn], ["ERANGE", turn]);
+            return;
+        }
+        this.skip([epoch, turn], [epoch, to]);
+    }
+
+    weigh() {
+        this.run.weigh(this.sources.map((_, i) =>
+            i === 0 || random(4) ? 1 + random(9) : "off"));
+    }
+
+    reshape() {
+        this.worldSize = 1 + random(3);
+        this.run.reshape({ rank: 0, worldSize: this.worldSize });
+    }
+
+    kill() {
+        const saved = this.back();
+        this.worldSize = 1 + random(3);
+        if (random(2))
+            this.sources.forEach((source) => {
+                source.batchSize = 1 + random(4);
+            });
+        this.run = this.start();
+        this.run.load(saved);
+    }
+
+    compare() {
+        const { history, epoch } = this.run;
+        for (const each of range(epoch + 1))
+            for (const turn of range(80))
+                this.compareStep(history, [each, turn]);
+        this.sources.forEach(({ numSamples, tail }, source) => {
+            const records = this.log.filter((one) => one.epoch === epoch &&
+                                                     one.source === source);
+            for (const index of range(numSamples))
+                this.comparePlaces(history.locate(index, { source }), index,
+                                   records, tail);
+        });
+    }
+}
+
+test("random runs of a mix, through kills, against a log", () => {
+    for (let run = 0; run < 120; run++)
+        steer(new MixTrial(), ["go", "go", "go", "seek", "weigh", "reshape",
+                               "keep", "kill"], 25);
+});
+
+/* --- Against C ------------------------------------------------------------ */
+
+const CODES = { EORDER: -1402, EOTHER: -1403, ESHARES: -1301, ETURNS: -1302,
+                EMEANS: -1303, ESTOP: -1304, ETURN: -1305, ETOKENS: -1306 };
+
+/* Commands and answers; `ask` gives one to JavaScript now, and to C later. */
+class Conversation {
+    lines = [];
+    answers = [];
+    codes = new Set();
+
+    ask(line, call) {
+        let answer;
+        try {
+            answer = call() ?? 0;
+        } catch (error) {
+            answer = error.code ?? CODES[error.kind];
+            assert.ok(answer < 0, error.stack);
+            this.codes.add(answer);
+        }
+        this.lines.push(line);
+        this.answers.push(String(answer));
+    }
+
+    compare() {
+        const { status, stdout } = spawnSync(program, {
+            input: this.lines.join("\n") + "\n", encoding: "utf8",
+            maxBuffer: 2 ** 28 });
+        same(status, 0);
+        const want = stdout.trim().split("\n");
+        same(want.length, this.lines.length);
+        want.forEach((line, i) => same(this.answers[i], line, this.lines[i]));
+    }
+}
+
+/* The same state, or one that is damaged at times. */
+function maybeDamaged(text) {
+    const at = 2 * random(text.length / 2);
+    if (random(6) === 0)
+        return text.slice(0, at) + "a5" + text.slice(at + 2);
+    return random(6) === 0 ? text.slice(0, at) : text;
+}
+
+test("random commands for a sampler, as in C", () => {
+    const talk = new Conversation();
+    let saved = [];
+    for (let turn = 0; turn < 60; turn++) {
+        const desc = newDesc(), shape = newShape();
+        let run;
+        talk.ask(`sampler ${numbersOf(desc, shape)}`, () => {
+            run = new RecordedSampler({ ...desc, ...shape });
+        });
+        const commands = {
+            go: (n = random(30)) => [`go ${n}`, () => {
+                range(n).forEach(() => run.skip());
+            }],
+            seek: (to = random(40)) => [`seek ${to}`, () => run.seek(to)],
+            begin: (to = random(6)) => [`begin ${to}`, () => run.begin(to)],
+            /* With the same length C's history answers OK in any order. */
+            resize: (n = random(70), to = n + (n === run.numSamples)) => [
+                `resize ${to}`, () => run.resize(to)],
+            reshape: ({ worldSize, batchSize } = newShape()) => [
+                `reshape ${worldSize} ${batchSize}`,
+                () => run.reshape({ rank: 0, worldSize, batchSize })],
+            save: () => ["save", () => {
+                saved.push(hex(run.save()));
+                return saved.at(-1);
+            }],
+            load: (text = maybeDamaged(pick(saved.slice(-4)) ?? "00")) => [
+                `load ${text}`, () => run.load(unhex(text))],
+            bare: (text = hex(run.history.state)) => [
+                `load ${text}`, () => run.load(unhex(text))],
+        };
+        for (let step = 0; step < 40; step++)
+            talk.ask(...commands[pick(Object.keys(commands))]());
+        talk.ask(...commands.save());
+        saved = saved.slice(-2);
+    }
+    talk.compare();
+    for (const code of [-201, -202, -210, -1403])
+        assert.ok(talk.codes.has(code), `${code}: ${[...talk.codes]}`);
+});
+
+const newSources = (stop) => range(2 + random(4)).map(() => ({
+    ...newDesc(stop === "never" ? TAILS : TAILS.slice(0, 3)),
+    numSamples: 20 + random(40), ...newShape(), worldSize: undefined,
+    weight: 1 + random(5) }));
+
+/* The plan of steering.c. */
+const planOf = (count, tokens) => (turn) => ({
+    turns: 1 + turn * 31 % 50,
+    shares: range(count).map((i) =>
+        (turn * 7919 + i * 104729) % 1000 / 7 + (i === 0 ? 0.1 : 0)),
+    ...tokens && { means: range(count).map((i) => 100 + 13 * i) } });
+
+test("random commands for a mix and a schedule, as in C", () => {
+    const talk = new Conversation();
+    for (let turn = 0; turn < 60; turn++) {
+        const stop = random(2) ? "never" : pick(STOPS);
+        const worldSize = 1 + random(3);
+        const sources = newSources(stop).map(({ worldSize: _, ...rest }) =>
+            rest);
+        let run, schedule = null, tokens = false;
+        const saved = [], schedules = [];
+        for (const source of sources)
+            talk.ask(`source ${source.weight} ` +
+                     numbersOf(source, { ...source, worldSize }), () => 0);
+        talk.ask(`mix ${STOPS.indexOf(stop)}`, () => {
+            run = new RecordedMix(sources, { stop, worldSize });
+        });
+        const commands = {
+            go: (n = random(60)) => [`go ${n}`, () => {
+                for (let i = 0; i < n; i++) {
+                    const now = run.turn;
+                    const turn = (schedule ?? run).next();
+                    if (schedule && tokens)
+                        schedule.had(turn.source, 80 + now * 17 % 60);
+                }
+            }],
+            seek: (to = random(99)) => [`seek ${to}`, () => run.seek(to)],
+            reshape: (to = 1 + random(3)) => [
+                `reshape ${to}`,
+                () => run.reshape({ rank: 0, worldSize: to })],
+            weigh: (list = sources.map(() => random(9))) => [
+                `weigh ${list.join(" ")}`, () => run.weigh(list)],
+            save: () => ["save", () => {
+                saved.push(hex(run.save()));
+                return saved.at(-1);
+            }],
+            load: (text = maybeDamaged(pick(saved.slice(-4)) ?? "00")) => [
+                `load ${text}`, () => run.load(unhex(text))],
+            bare: (text = hex(run.history.state)) => [
+                `load ${text}`, () => run.load(unhex(text))],
+        };
+        /* Once the mix has been steered by hand, a schedule may refuse it. */
+        const planned = {
+            plan: (to = run.turn + random(300) - 10) => [
+                `plan ${Math.max(to, 0)}`,
+                () => schedule.seek(Math.max(to, 0))],
+            saved: () => ["saved", () => {
+                schedules.push(hex(schedule.save()));
+                return schedules.at(-1);
+            }],
+            loaded: (text = maybeDamaged(pick(schedules) ?? "00")) => [
+                `loaded ${text}`, () => schedule.load(unhex(text))],
+        };
+        if (stop === "never" && random(4)) {
+            tokens = random(2) === 1;
+            talk.ask(`schedule ${Number(tokens)}`, () => {
+                schedule = new Schedule(run, planOf(sources.length, tokens));
+            });
+        }
+        const all = schedule === null ? commands : {
+            go: commands.go, save: commands.save, ...planned,
+            ...random(2) && { seek: commands.seek, load: commands.load } };
+        for (let step = 0; step < 40; step++)
+            talk.ask(...all[pick(Object.keys(all))]());
+        talk.ask(...commands.save());
+    }
+    talk.compare();
+    for (const code of [-202, CODES.ETURN, CODES.ETOKENS])
+        assert.ok(talk.codes.has(code), `${code}: ${[...talk.codes]}`);
+});
+
+/* What indices.c prints for these arguments, by lines. */
+function byIndices(...args) {
+    const { stdout, stderr } = spawnSync(indices, ["--state", file, ...args],
+                                         { encoding: "utf8" });
+    return (stdout + stderr).trim().split("\n");
+}
+
+function steps(history, epoch, step, ofMix, offsets) {
+    try {
+        return history.at(step, { epoch }).map((one) =>
+            `epoch ${one.epoch} step ${step} rank 0` +
+            (ofMix ? ` dataset ${one.source}:` : ":") +
+            [...one.indices].map((index) =>
+                ` ${index + (ofMix ? offsets[one.source] : 0)}`).join(""));
+    } catch (error) {
+        return [`indices: ${error.message.replace(/turn/g, "step")}`];
+    }
+}
+
+function placesOf(history, epoch, index, source, offset = 0) {
+    const all = history.locate(index,
+                               source === undefined ? { epoch }
+                                   : { epoch, source });
+    return all.length === 0
+        ? [`${index + offset}: epoch ${epoch}: not served`]
+        : all.map((one) =>
+            `${index + offset}: epoch ${epoch} step ${one.step} ` +
+            `rank ${one.rank} slot ${one.slot} position ${one.position}` +
+            (source === undefined ? "" : ` dataset ${source}`));
+}
+
+test("indices.c reads what JavaScript has saved", () => {
+    const desc = { numSamples: 500, seed: 3, batchSize: 4, worldSize: 3 };
+    const run = new RecordedSampler(desc);
+    for (let i = 0; i < 10; i++)
+        run.skip();
+    run.seek(14);
+    run.skip();
+    run.seek(3);
+    run.skip();
+    run.reshape({ rank: 1, worldSize: 2 });
+    run.skip();
+    run.begin(3);
+    run.skip();
+    fs.writeFileSync(file, run.save());
+    for (const epoch of [0, 3])
+        for (let step = 0; step < 16; step++)
+            same(steps(run.history, epoch, step),
+                 byIndices("--epoch", epoch, "--steps", `${step}..${step}`));
+    for (let index = 0; index < 20; index++)
+        same(placesOf(run.history, 0, index),
+             byIndices("--epoch", "0", "--where", index));
+    const sources = [{ numSamples: 40, batchSize: 3 },
+                     { numSamples: 25, batchSize: 2, weight: 2 }];
+    const mix = new RecordedMix(sources, { stop: "restart", worldSize: 2 });
+    for (let i = 0; i < 50; i++)
+        mix.next();
+    mix.weigh([3, 1]);
+    for (let i = 0; i < 7; i++)
+        mix.next();
+    mix.seek(mix.turn + 2);
+    mix.next();
+    fs.writeFileSync(file, mix.save());
+    assert.ok(mix.epoch > 1);
+    for (const epoch of range(mix.epoch + 1)) {
+        for (let turn = 0; turn < 25; turn++)
+            same(steps(mix.history, epoch, turn, true, [0, 40]),
+                 byIndices("--epoch", epoch, "--steps", `${turn}..${turn}`));
+        for (const [source, index] of [[0, 7], [0, 39], [1, 0], [1, 11]])
+            same(placesOf(mix.history, epoch, index, source, source * 40),
+                 byIndices("--epoch", epoch, "--where", index + source * 40));
+    }
+});
+
+test("JavaScript reads what history.c has saved", () => {
+    same(spawnSync(historyProgram, [file]).status, 0);
+    const bytes = new Uint8Array(fs.readFileSync(file));
+    const history = new History(bytes);
+    for (const step of [0, 289, 290, 300, 320, 321, 399, 400, 500, 532, 600])
+        same(steps(history, 0, step),
+             byIndices("--epoch", "0", "--steps", `${step}..${step}`));
+    assert.throws(() => history.at(300, { epoch: 0 }),
+                  /^SteeringError: step 300 of epoch 0: skipped at step 290 /);
+    for (let index = 0; index < 50; index++)
+        same(placesOf(history, 0, index),
+             byIndices("--epoch", "0", "--where", index));
+    const run = new RecordedSampler({ numSamples: 64000, seed: 42,
+                                      worldSize: 6, batchSize: 16 });
+    run.load(bytes);
+    same(hex(run.save()), hex(bytes));
+});
+
+/* The blocks of the README; the first ends with an error, the second never. */
+test("the README's programs", async () => {
+    const blocks = fs.readFileSync("examples/js/README.md", "utf8")
+        .split("```js\n").map((text) => text.split("```")[0])
+        .filter((text) => text.includes('from "./steering.mjs"'));
+    same(blocks.length, 2);
+    const datasets = JSON.stringify([{ numSamples: 9 }, { numSamples: 8 }]);
+    const run = async (block) => {
+        const { href } = new URL(`file://${path.resolve(folder)}/steering.mjs`);
+        const name = path.join(directory, `block${block.length}.mjs`);
+        fs.writeFileSync(name, `let turns = 0;
+            const datasets = ${datasets};
+            function train() { if (++turns === 99) throw new Error("99"); }
+            ${block.replace("./steering.mjs", href)}`);
+        await import(name);
+    };
+    await assert.rejects(run(blocks[0]), {
+        kind: "ESKIPPED",
+        message: "step 300 of epoch 0: skipped at step 290 of epoch 0 by a " +
+                 "seek to 321" });
+    await assert.rejects(run(blocks[1]), /^Error: 99$/);
+});
+
+/* --- What a history does not know ----------------------------------------- */
+
+const DESC = { numSamples: 500, seed: 3, batchSize: 4 };
+
+/* A run, and what it does. */
+function runOf(desc, ...acts) {
+    const run = new RecordedSampler(desc);
+    for (const act of acts)
+        act(run);
+    return run;
+}
+const go = (steps) => (run) => range(steps).forEach(() => run.skip());
+
+test("states without a history", () => {
+    const plain = new Sampler(DESC);
+    range(20).forEach(() => plain.skip());
+    const bare = new History(plain.save());
+    same(bare.since, { epoch: 0, step: 20 });
+    same(hex(bare.state), hex(plain.save()));
+    const before = { kind: "EUNKNOWN",
+                     message: /: this history knows step 20 of epoch 0 and/ };
+    assert.throws(() => bare.at(19), before);
+    assert.throws(() => bare.locate(7), before);
+    assert.throws(() => bare.at(20), { kind: "EUNSERVED" });
+    assert.throws(() => bare.at(3, { epoch: 1 }), { kind: "EUNSERVED" });
+    /* It is the beginning of a history. */
+    const run = new RecordedSampler({ ...DESC, batchSize: 2 });
+    run.load(plain.save());
+    const batch = run.next(), { history } = run;
+    same([...history.at(20)[0].indices], [...batch]);
+    assert.throws(() => history.at(19), before);
+    assert.throws(() => history.at(21), { kind: "EUNSERVED" });
+    const unknown = range(500).filter((index) => !batch.includes(index));
+    assert.throws(() => history.locate(unknown[0]), before);
+    same(history.locate(batch[1])[0].slot, 1);
+    same(history.locate(unknown[0], { epoch: 1 }), []);
+    /* Back, for a sampler that keeps none. */
+    plain.load(history.state);
+    same(plain.step, 21);
+    const mix = new Mix([DESC, DESC]);
+    mix.next();
+    const ofMix = new History(mix.save());
+    same(ofMix.since, { epoch: 0, step: 1 });
+    assert.throws(() => ofMix.at(0), { kind: "EUNKNOWN" });
+    const recorded = new RecordedMix([DESC, DESC]);
+    recorded.load(mix.save());
+    same(recorded.next().source, recorded.history.at(1)[0].source);
+    assert.throws(() => recorded.history.at(0),
+                  /turn 0 of epoch 0: this history knows turn 1 of epoch 0/);
+    const huge = new RecordedSampler({ numSamples: 2n ** 60n, batchSize: 2,
+                                       bigint: true });
+    const wide = huge.next();
+    same(huge.history.at(0)[0].indices, wide);
+    same(huge.history.locate(wide[1])[0].position, 1n);
+    assert.throws(() => new History(huge.save()).at(0),
+                  /^RangeError: .* bigint: true/);
+});
+
+/* --- Bad input ------------------------------------------------------------ */
+
+/* A call that throws, and changes nothing. */
+function refuses(things, call, what) {
+    const state = () => things.map((one) => hex(one.save()));
+    const before = state();
+    checks++;
+    assert.throws(call, what);
+    same(state(), before);
+}
+
+const HEADERS = (error) => error instanceof StatesamplerError ||
+                           error instanceof SteeringError;
+
+test("histories that are damaged, cut, or of another run", () => {
+    const run = runOf(DESC, go(9), (one) => one.seek(20), go(5));
+    const saved = run.save();
+    for (let at = 0; at < saved.length; at++) {
+        const wrong = saved.slice();
+        wrong[at] ^= 1 << at % 8;
+        for (const one of [wrong, saved.subarray(0, at)]) {
+            refuses([run], () => run.load(one), HEADERS);
+            assert.throws(() => new History(one), HEADERS);
+        }
+    }
+    const head = (one) => one.save().subarray(0, -112);
+    const join = (history, state) => new Uint8Array([...history, ...state]);
+    const other = runOf({ ...DESC, seed: 4 }, go(25));
+    const early = runOf(DESC, go(12)), straight = runOf(DESC, go(25));
+    for (const [state, kind] of [[other, "EOTHER"], [early, "EORDER"]]) {
+        const wrong = join(head(run), state.history.state);
+        refuses([run], () => run.load(wrong), { kind });
+        assert.throws(() => new History(wrong), { kind });
+    }
+    /* At a place to which the history leads, too, its state is the run's. */
+    run.load(join(head(run), straight.history.state));
+    same(run.step, 25);
+    refuses([run], () => run.load(other.save()), { kind: "EMISMATCH" });
+    const mix = new RecordedMix([DESC, DESC]);
+    mix.next();
+    mix.weigh([2, 1]);
+    mix.next();
+    refuses([run, mix], () => run.load(mix.save()), { kind: "ECORRUPT" });
+    refuses([run, mix], () => mix.load(run.save()), { kind: "ECORRUPT" });
+    const three = new RecordedMix([DESC, DESC, DESC]);
+    refuses([mix], () => mix.load(three.save()), { kind: "EMISMATCH" });
+    const two = mix.save().subarray(0, -288);
+    for (const one of [mix, History])
+        assert.throws(() => one === mix
+            ? mix.load(join(two, three.history.state))
+            : new History(join(two, three.history.state)),
+                      { kind: "EMISMATCH" });
+    assert.throws(() => new History(join(head(run), mix.history.state)),
+                  { kind: "EMISMATCH" });
+    assert.throws(() => new History(join(two, run.history.state)),
+                  { kind: "ECORRUPT" });
+    for (const state of [undefined, null, "state", [1], {},
+                         new ArrayBuffer(9)]) {
+        refuses([run], () => run.load(state), /^TypeError: a state must be/);
+        assert.throws(() => new History(state), /^TypeError: a state must be/);
+    }
+});
+
+test("arguments of recorded samplers, mixes and histories", () => {
+    const run = runOf(DESC, go(9), (one) => one.seek(20), go(5));
+    const mix = new RecordedMix([DESC, { ...DESC, batchSize: 2 }]);
+    for (let i = 0; i < 5; i++)
+        mix.next();
+    for (const wrong of [-1, 0.5, NaN, "1", null, undefined, 2n ** 64n]) {
+        for (const name of ["seek", "begin", "setEpoch", "resize"])
+            refuses([run], () => run[name](wrong), /^RangeError/);
+        refuses([mix], () => mix.seek(wrong), /^RangeError/);
+        refuses([run], () => run.history.at(wrong), /^RangeError: step must/);
+        refuses([run], () => run.history.locate(wrong), /^RangeError: index/);
+        for (const name of ["epoch", "rank"])
+            if (wrong !== undefined)
+                refuses([run], () => run.history.at(1, { [name]: wrong }),
+                        /^RangeError/);
+    }
+    refuses([run], () => run.seek(1000), { kind: "ERANGE" });
+    refuses([run], () => run.resize(400), { kind: "EINVAL" });
+    refuses([run], () => run.reshape({ rank: 2, worldSize: 2 }),
+            { kind: "EINVAL" });
+    refuses([run], () => run.reshape({ rank: 0 }), /^RangeError: worldSize/);
+    refuses([mix], () => mix.weigh([1]), /^RangeError: 1 weights for 2/);
+    refuses([mix], () => mix.weigh([1, -1]), /^RangeError: weight/);
+    refuses([mix], () => mix.weigh(["off", "off"]), { kind: "EINVAL" });
+    refuses([mix], () => mix.reshape({ rank: 0, worldSize: 0.5 }), RangeError);
+    refuses([mix], () => mix.history.locate(1), /^RangeError: source must be/);
+    refuses([mix], () => mix.history.locate(1, { source: 2 }),
+            /^RangeError: source must be below 2/);
+    refuses([run], () => run.history.locate(1, { source: 0 }), /^TypeError/);
+    refuses([run], () => run.history.at(1, { rank: 1 }),
+            /^RangeError: rank must be below 1, not 1/);
+    refuses([run], () => run.history.at(1, { ranks: 1 }), /^TypeError/);
+    same(run.history.locate(10 ** 9), []);
+    same(Object.prototype.toString.call(run.history), "[object statesampler]");
+    /* Where it is already, and another rank alone, are no events. */
+    const { length } = run.save();
+    run.seek(run.step);
+    run.setEpoch(0);
+    run.reshape({ rank: 0, worldSize: 1 });
+    same(run.save().length, length);
+    run.begin(0);
+    same(run.save().length, length + 32);
+});
+
+/* --- Schedules ------------------------------------------------------------ */
+
+test("a schedule: shares, and any turn", () => {
+    const sources = range(20).map((i) => ({ numSamples: 1000 + i }));
+    const weight = (turn, i) => (1 + (turn * 31 + i * 17) % 7 / 100) / (1 + i);
+    for (const [kind, turns] of [[Mix, 1], [RecordedMix, 7], [Mix, 100]]) {
+        const plan = (turn) =>
+            ({ turns, shares: sources.map((_, i) => weight(turn, i)) });
+        const mix = new kind(sources, { stop: "never" });
+        const schedule = new Schedule(mix, plan);
+        const due = sources.map(() => 0), had = sources.map(() => 0);
+        let later;
+        for (let turn = 0; turn < 2100; turn++) {
+            if (turn % turns === 0) {
+                const { shares } = plan(turn);
+                const sum = shares.reduce((all, one) => all + one);
+                const some = Math.min(turns, 2100 - turn);
+                shares.forEach((share, i) => due[i] += some * share / sum);
+            }
+            if (turn === 1050)
+                later = [mix.save(), schedule.save()];
+            had[schedule.next().source]++;
+        }
+        due.forEach((turns, i) => {
+            checks++;
+            assert.ok(Math.abs(turns - had[i]) < 2, `${i}: ${turns} ${had[i]}`);
+        });
+        /* Saved on the way, or sought at once, it comes to the same place. */
+        const next = range(300).map(() => schedule.next().source);
+        const loaded = new kind(sources, { stop: "never" });
+        const sought = new kind(sources, { stop: "never" });
+        const again = [new Schedule(loaded, plan), new Schedule(sought, plan)];
+        loaded.load(later[0]);
+        again[0].load(later[1]);
+        range(1050).forEach(() => again[0].next());
+        again[1].seek(2100n);
+        for (const one of again)
+            same(range(300).map(() => one.next().source), next);
+        same(again.map((one) => hex(one.save())),
+             [hex(schedule.save()), hex(schedule.save())]);
+    }
+});
+
+test("a schedule of a recorded mix notes its weights", () => {
+    const mix = new RecordedMix([DESC, DESC, DESC], { stop: "never" });
+    const schedule = new Schedule(mix, (turn) =>
+        ({ turns: 5, shares: [1, turn % 3, 0.2] }));
+    const log = range(99).map(() => schedule.next());
+    schedule.seek(200);
+    log.push(...range(9).map(() => schedule.next()));
+    const { history } = mix;
+    log.forEach(({ source, indices }, i) => {
+        const [one] = history.at(i < 99 ? i : i + 101);
+        same([one.source, [...one.indices]], [source, [...indices]]);
+    });
+    for (const turn of [99, 150, 199])
+        assert.throws(() => history.at(turn), { kind: "ESKIPPED" });
+    let count = 0;
+    for (const { source } of schedule) {
+        same(mix.history.at(mix.turn - 1)[0].source, source);
+        if (++count === 10)
+            break;
+    }
+});
+
+test("shares of tokens", () => {
+    const mix = new Mix([DESC, DESC], { stop: "never" });
+    const schedule = new Schedule(mix, () =>
+        ({ turns: 10, shares: [1, 1], means: [10, 10] }));
+    const had = [0, 0];
+    for (let turn = 0; turn < 4000; turn++) {
+        const { source } = schedule.next(), tokens = source === 0 ? 30 : 5;
+        had[source] += tokens;
+        schedule.had(source, tokens);
+    }
+    checks++;
+    assert.ok(Math.abs(had[0] / had[1] - 1) < 0.02, String(had));
+});
+
+test("schedules that are impossible", () => {
+    const first = new Mix([DESC, DESC]);
+    assert.throws(() => new Schedule(first, () => 0), { kind: "ESTOP" });
+    for (const wrong of [undefined, null, {}, new Sampler(DESC)])
+        assert.throws(() => new Schedule(wrong, () => 0),
+                      /^TypeError: a schedule needs a Mix/);
+    for (const wrong of [undefined, null, { turns: 1 }, [1]])
+        assert.throws(() => new Schedule(new Mix([DESC], { stop: "never" }),
+                                         wrong), /^TypeError: a plan must be/);
+    const good = { turns: 4, shares: [1, 2] };
+    let answer = good;
+    const mix = new RecordedMix([DESC, DESC], { stop: "never" });
+    const schedule = new Schedule(mix, () => {
+        if (answer instanceof Error)
+            throw answer;
+        return answer;
+    });
+    range(4).forEach(() => schedule.next());
+    const own = new Error("the plan's own");
+    for (const [wrong, what] of [
+        [{ ...good, shares: [0, 0] }, { kind: "ESHARES" }],
+        [{ ...good, shares: [1, -1] }, { kind: "ESHARES" }],
+        [{ ...good, shares: [NaN, 1] }, { kind: "ESHARES" }],
+        [{ ...good, shares: [Infinity, 1] }, { kind: "ESHARES" }],
+        [{ ...good, turns: 0 }, { kind: "ETURNS" }],
+        [{ ...good, turns: 2 ** 28 + 1 }, { kind: "ETURNS" }],
+        [{ ...good, means: [0, 5] }, { kind: "EMEANS" }],
+        [{ ...good, means: [2 ** 31, 5] }, { kind: "EMEANS" }],
+        [{ ...good, turns: -1 }, /^RangeError: turns must be/],
+        [{ ...good, turns: undefined }, /^RangeError: turns must be/],
+        [{ ...good, shares: [1] }, /^RangeError: 1 shares for 2 sources/],
+        [{ ...good, means: [1, 2, 3] }, /^RangeError: 3 means for 2 sources/],
+        [{ ...good, shares: ["1", 2] }, /^TypeError: a share must be a num/],
+        [{ ...good, shares: [1n, 2] }, /^TypeError: a share must be a num/],
+        [{ ...good, shares: undefined }, TypeError],
+        [{ ...good, weights: [1, 2] }, /^TypeError: a field must be one of/],
+        [undefined, TypeError], [own, own]]) {
+        answer = wrong;
+        refuses([mix, schedule], () => schedule.next(), what);
+        refuses([mix, schedule], () => schedule.seek(9), what);
+    }
+    refuses([schedule], () => schedule.had(2, 5), { kind: "ERANGE" });
+    refuses([schedule], () => schedule.had(0, 5), { kind: "EMEANS" });
+    refuses([schedule], () => schedule.had(-1, 5), /^RangeError: source must/);
+    refuses([schedule], () => schedule.had(0, -5), /^RangeError: tokens must/);
+    answer = good;
+    schedule.next();
+    refuses([mix, schedule], () => schedule.seek(3), { kind: "ETURN" });
+    refuses([mix, schedule], () => schedule.seek(-1), /^RangeError: turn must/);
+    const state = schedule.save();
+    for (const at of range(state.length)) {
+        const wrong = state.slice();
+        wrong[at] ^= 1 << at % 8;
+        for (const one of [wrong, state.subarray(0, at)])
+            refuses([schedule], () => schedule.load(one), { kind: "ECORRUPT" });
+    }
+    refuses([schedule], () => schedule.load([1, 2]), /^TypeError: a state/);
+    /* A mix that was moved by hand is not in the stage. */
+    mix.seek(50);
+    refuses([mix, schedule], () => schedule.next(), { kind: "ETURN" });
+    mix.seek(5);
+    /* A plan may use all of this. */
+    answer = { get turns() {
+        return mix.history.at(2).length + 2;
+    }, shares: [1, 2] };
+    range(20).forEach(() => schedule.next());
+    same(mix.turn, 25);
+    /* Shares of tokens: later stages are not known. */
+    answer = { ...good, means: [5, 6] };
+    const other = new Schedule(new Mix([DESC, DESC], { stop: "never" }),
+                               () => answer);
+    other.next();
+    refuses([other], () => other.seek(99), { kind: "ETOKENS" });
+});
+
+after(() => console.log(`note: ${checks} checks`));
