@@ -50,11 +50,6 @@ extern unsigned char __heap_base[];
 
 static uint64_t words[16];
 
-/* Returns the address of `words`, with: the end of the data, and the sizes of
-   what JavaScript makes room for: a history, a walk, a schedule without its
-   sources, a source of a schedule with its weight, and a source of a mix. */
-WEB(uint64_t *, start, (void));
-
 /* A mix that JavaScript has copied, with its sources. */
 static statesampler_mix *mix_at(statesampler_mix *mix)
 {
@@ -504,7 +499,10 @@ WEB(int, schedule_load, (schedule *s, const unsigned char *state, size_t size))
 
 /* --- sizes, errors -------------------------------------------------------- */
 
-uint64_t *web_start(void)
+/* Returns the address of `words`, with: the end of the data, and the sizes of
+   what JavaScript makes room for: a history, a walk, a schedule without its
+   sources, a source of a schedule with its weight, and a source of a mix. */
+WEB(uint64_t *, start, (void))
 {
     words[0] = (size_t)__heap_base;
     words[1] = sizeof(history);

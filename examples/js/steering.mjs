@@ -33,7 +33,7 @@ const packed = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
 const c = new WebAssembly.Instance(new WebAssembly.Module(inflate(packed)), {
     js: {
         plan: (schedule, turn) => host.plan(schedule, unsigned(turn)),
-        weigh: (weights) => host.weigh(weights),
+        weigh: (weights) => host.weigh(weights >>> 0),
         seek: (turn) => host.seek(unsigned(turn)),
     } }).exports;
 
@@ -543,37 +543,44 @@ export class Schedule extends Tagged {
         return half("turns", turns);
     }
 
-    /* Calls C with copies of the schedule and the mix. What the plan throws is
-       an impossible stage for C. */
+    /* What JavaScript does while C runs. An error of it must not end C's call:
+       it waits in `failed`. A plan that fails is an impossible stage for C. */
+    #hostOf(failed) {
+        const mix = this.#mix, count = this.#count;
+        const tried = (act) => (given, more) => {
+            try {
+                return act(given, more);
+            } catch (error) {
+                failed.push(error);
+                return 0;
+            }
+        };
+        return {
+            plan: tried((place, turn) => this.#ask(place, turn)),
+            weigh: tried((at) => mix.weigh(
+                new Uint32Array(c.memory.buffer, at, count).slice())),
+            seek: tried((turn) => mix.seek(turn)),
+        };
+    }
+
+    /* Calls C with copies of the schedule and the mix. keeps: C may have moved
+       both though it returns an error. */
     #steer(call, keeps) {
-        const mix = this.#mix, outer = host;
-        let thrown = null;
+        const outer = host, failed = [];
         within([this.#bytes.length, this.#size], (s, copy) => {
             put(s, this.#bytes);
-            put(copy, structOf(mix, this.#size));
-            host = {
-                plan: (place, turn) => {
-                    try {
-                        return this.#ask(place, turn);
-                    } catch (error) {
-                        thrown ??= { error };
-                        return 0;
-                    }
-                },
-                weigh: (at) => mix.weigh(
-                    new Uint32Array(c.memory.buffer, at, this.#count).slice()),
-                seek: (turn) => mix.seek(turn),
-            };
+            put(copy, structOf(this.#mix, this.#size));
+            host = this.#hostOf(failed);
             let code;
             try {
                 code = call(s, copy);
             } finally {
                 host = outer;
             }
-            if (code >= 0 || keeps)
+            if (keeps || code >= 0 && failed.length === 0)
                 this.#keep(s);
-            if (thrown)
-                throw thrown.error;
+            if (failed.length > 0)
+                throw failed[0];
             check(code);
         });
     }

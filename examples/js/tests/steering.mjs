@@ -683,6 +683,15 @@ test("states without a history", () => {
     /* Back, for a sampler that keeps none. */
     plain.load(history.state);
     same(plain.step, 21);
+    /* With CARRY steps count through all epochs. */
+    const carry = new Sampler({ ...DESC, numSamples: 10, tail: "carry" });
+    range(9).forEach(() => carry.skip());
+    const ofCarry = new History(carry.save());
+    same(ofCarry.since, { epoch: 3, step: 9 });
+    for (const epoch of [3, 4])
+        assert.throws(() => ofCarry.at(8, { epoch }), { kind: "EUNKNOWN" });
+    for (const epoch of [2, 3])
+        assert.throws(() => ofCarry.at(9, { epoch }), { kind: "EUNSERVED" });
     const mix = new Mix([DESC, DESC]);
     mix.next();
     const ofMix = new History(mix.save());
@@ -693,6 +702,13 @@ test("states without a history", () => {
     same(recorded.next().source, recorded.history.at(1)[0].source);
     assert.throws(() => recorded.history.at(0),
                   /turn 0 of epoch 0: this history knows turn 1 of epoch 0/);
+});
+
+test("numbers above 2^32 and 2^53", () => {
+    const many = new RecordedSampler({ numSamples: 2 ** 40, batchSize: 3 });
+    const batch = many.next(), [{ indices }] = many.history.at(0);
+    same([indices.constructor, [...indices]], [Float64Array, [...batch]]);
+    same(many.history.locate(batch[2])[0].slot, 2);
     const huge = new RecordedSampler({ numSamples: 2n ** 60n, batchSize: 2,
                                        bigint: true });
     const wide = huge.next();
@@ -949,12 +965,46 @@ test("schedules that are impossible", () => {
     mix.seek(50);
     refuses([mix, schedule], () => schedule.next(), { kind: "ETURN" });
     mix.seek(5);
-    /* A plan may use all of this. */
+    /* A plan may use all of this, another schedule, too. */
+    const inner = new Schedule(new Mix([DESC], { stop: "never" }),
+                               () => ({ turns: 1, shares: [1] }));
     answer = { get turns() {
+        inner.next();
         return mix.history.at(2).length + 2;
     }, shares: [1, 2] };
     range(20).forEach(() => schedule.next());
     same(mix.turn, 25);
+    /* Where a stage on the way is impossible, both are at its beginning. */
+    const third = new RecordedMix([DESC, DESC], { stop: "never" });
+    let worst = -1;
+    const far = new Schedule(third, (turn) => ({
+        turns: 10, shares: turn < 30 ? [1, 2] : [1, worst] }));
+    far.next();
+    assert.throws(() => far.seek(99), { kind: "ESHARES" });
+    same(third.turn, 30);
+    worst = 2;
+    const straight = new Mix([DESC, DESC], { stop: "never" });
+    const alike = new Schedule(straight, () => ({ turns: 10, shares: [1, 2] }));
+    range(30).forEach(() => alike.next());
+    same(range(50).map(() => far.next().source),
+         range(50).map(() => alike.next().source));
+    same(hex(far.save()), hex(alike.save()));
+    /* Nor does an error of the mix's own class end C's calls half-way. */
+    let angry = true;
+    class Angry extends Mix {
+        weigh(weights) {
+            if (angry)
+                throw own;
+            super.weigh(weights);
+        }
+    }
+    const fourth = new Angry([DESC, DESC], { stop: "never" });
+    const later = new Schedule(fourth, () => good);
+    for (let i = 0; i < 1000; i++)
+        assert.throws(() => later.next(), own);
+    angry = false;
+    later.next();
+    same(fourth.turn, 1);
     /* Shares of tokens: later stages are not known. */
     answer = { ...good, means: [5, 6] };
     const other = new Schedule(new Mix([DESC, DESC], { stop: "never" }),

@@ -229,7 +229,8 @@ END
     prints node named.mjs
 }
 
-# Runs that people steer, from the package.
+# Runs that people steer, from the package; also in a script, which cannot
+# await.
 steered() {
     project
     cat >steered.mjs <<'END'
@@ -243,6 +244,11 @@ console.log(run instanceof Sampler, run.step,
 END
     echo true 7 true >../want
     prints node steered.mjs
+    ! command -v esbuild >/dev/null || {
+        quietly esbuild steered.mjs --bundle --format=iife --log-level=error \
+            --outfile=../steered.js
+        prints node ../steered.js
+    }
 }
 
 # --- Other engines ------------------------------------------------------------
