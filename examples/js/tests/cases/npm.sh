@@ -116,7 +116,7 @@ sizes() {
     # bytes 22,000 are for steering, which has WebAssembly of its own.
     most=82000 some=22000
     command -v wasm-opt >/dev/null && command -v esbuild >/dev/null ||
-        most=96000 some=30000
+        most=90000 some=24000
     [ $((tar - steering)) -le $((most - some)) ] && [ $steering -le $some ] &&
         [ $module -le 30720 ] && [ $script -le 30720 ] || {
         echo "$said"
