@@ -241,6 +241,8 @@ static int print_mix_places(const history_stretch *stretch, uint64_t index)
             index - statesampler_mix_offset(&mix_walk.mix, source), &turn,
             &place);
 
+        if (code == STATESAMPLER_EINVAL_REPLACEMENT)
+            example_must(code);
         if (code != STATESAMPLER_OK)
             continue;
         print_found(index, turn, &place);
@@ -250,30 +252,47 @@ static int print_mix_places(const history_stretch *stretch, uint64_t index)
     return found;
 }
 
+/* The same of a sampler's stretch. */
+static int print_own_place(uint64_t index)
+{
+    statesampler_place place = {0, 0, 0, 0};
+    const int code = history_locate(&walk, r.epoch, index, &place);
+
+    if (code == STATESAMPLER_EINVAL_REPLACEMENT)
+        example_must(code);
+    if (code != STATESAMPLER_OK)
+        return 0;
+    print_found(index, place.step, &place);
+    putchar('\n');
+    return 1;
+}
+
 /* Prints all places of a sample in an epoch. Returns 0 if there is none. */
 static int print_places(uint64_t index)
 {
     const history_stretch *stretch;
-    statesampler_place place = {0, 0, 0, 0};
+    uint64_t first_epoch = STATESAMPLER_NONE, first_step = 0;
     int found = 0;
 
     open_walk();
     while ((stretch = next_stretch()) != NULL) {
+        if (first_epoch == STATESAMPLER_NONE) {
+            first_epoch = stretch->begin_epoch;
+            first_step = stretch->begin_step;
+        }
         if (!saved.carry && (r.epoch < stretch->begin_epoch ||
                              r.epoch > stretch->end_epoch))
             continue;
-        if (saved.num_sources > 0) {
-            found |= print_mix_places(stretch, index);
-            example_must(history_mix_again(&mix_walk));
-        } else if (history_locate(&walk, r.epoch, index, &place) ==
-                   STATESAMPLER_OK) {
-            print_found(index, place.step, &place);
-            putchar('\n');
-            found = 1;
-        }
+        found |= saved.num_sources > 0 ? print_mix_places(stretch, index)
+                                       : print_own_place(index);
     }
-    if (!found)
-        printf("%" PRIu64 ": epoch %" PRIu64 ": not served\n", index, r.epoch);
+    if (!found) {
+        printf("%" PRIu64 ": epoch %" PRIu64 ": not served", index, r.epoch);
+        if (history_before(&saved, r.epoch, 0, first_epoch, first_step))
+            printf(" since step %" PRIu64 " of epoch %" PRIu64
+                   ", where this history begins", first_step, first_epoch);
+        putchar('\n');
+    }
     return found;
 }
 

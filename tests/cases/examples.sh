@@ -196,7 +196,7 @@ compile_here() { # PROGRAM SOURCE [FLAG...]
     name=$1 source=$2
     shift 2
     quietly make_once $core
-    ${CC:-cc} -std=c99 -O1 -w -Werror=implicit-function-declaration \
+    ${CC:-cc} -std=c99 -O1 -Werror \
         -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. \
         -Iexamples "$@" -o "$name" "$source" "$root/$core" -lm -pthread
 }
@@ -1287,6 +1287,54 @@ by_history() {
     finds "^indices: damaged: the state's bytes have changed" err
 }
 
+# What a history that begins in mid-epoch does not know, and draws at random,
+# which have no place.
+by_late_history() {
+    cat >late.c <<'END_OF_PROGRAM'
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+#include "examples/extras/history.h"
+#include <stdio.h>
+
+static unsigned char memory[HISTORY_BYTES(9) + STATESAMPLER_STATE_BYTES];
+
+static int keep(const char *path, uint32_t order)
+{
+    statesampler_desc desc = {.num_samples = 100, .batch_size = 10};
+    statesampler s;
+    history h;
+    size_t size;
+
+    desc.order = order;
+    if (statesampler_init(&s, &desc) != 0 || statesampler_seek(&s, 4) != 0 ||
+        history_init(&h, memory, HISTORY_BYTES(9), &s) != 0)
+        return 1;
+    statesampler_next(&s, NULL, NULL);
+    size = history_save(&h);
+    statesampler_save(&s, memory + size, STATESAMPLER_STATE_BYTES);
+    return statesampler_save_file(path, memory,
+                                  size + STATESAMPLER_STATE_BYTES);
+}
+
+int main(void)
+{
+    return keep("late", STATESAMPLER_ORDER_SEQUENTIAL) ||
+           keep("drawn", STATESAMPLER_ORDER_REPLACEMENT);
+}
+END_OF_PROGRAM
+    begin_questions
+    compile_here late late.c
+    ./late
+    bin/indices --state late --where 42 >said
+    equal "$(cat said)" '42: epoch 0 step 4 rank 0 slot 2 position 42'
+    status 1 bin/indices --state late --where 3
+    equal "$(cat said)" \
+        '3: epoch 0: not served since step 4 of epoch 0, where this history begins'
+    status 1 bin/indices --state drawn --where 3
+    empty said
+    finds 'locate does not work with REPLACEMENT' err
+}
+
 # The same of a mix, through other weights, a skip and other ranks, and from one
 # epoch into the next.
 by_mix_history() {
@@ -1624,6 +1672,8 @@ list_tests() {
         not_said_to_be_straight
     add_test 'example indices: a history answers for skips and other ranks' \
         by_history
+    add_test 'example indices: a history that begins late, and random draws' \
+        by_late_history
     add_test "example indices: a mix's history answers, too" by_mix_history
     add_test 'example indices: a state that is damaged or missing is refused' \
         refused_questions
