@@ -253,8 +253,9 @@ HOW TO
 
 FUNCTIONS
 
-   Their names begin with statesampler_, which is left out here (KIND is
-   STATESAMPLER_KIND). The comments at the declarations have the details.
+   Their names begin with statesampler_, which is left out here (KIND and
+   VERSION_NUMBER are macros that begin with STATESAMPLER_). The comments at the
+   declarations have the details.
 
    perm: a keyed bijection on [0, n)
    perm_init              sets one up from n, seed, epoch and stream
@@ -289,6 +290,7 @@ FUNCTIONS
    audit_add, audit_merge, audit_check
 
    error, KIND            a code in words; the kind of a code
+   version                VERSION_NUMBER of the implementation
 
    hosted: with a C library (STATESAMPLER_HOSTED)
    from_env               rank and world size from the launcher's variables
@@ -628,6 +630,7 @@ CHANGES
    0.9.3  statesampler_base, and statesampler_mix_state_in and
           statesampler_mix_source_in, which find states inside a state;
           STATESAMPLER_MIX_STATE_BYTES.
+          STATESAMPLER_VERSION_NUMBER and statesampler_version.
           Of the files in examples/, schedule.h and history.h are new, and
           edits.h has the caller's arrays and a state of its own.
    0.9.2  every rule of an error has a name, as STATESAMPLER_EINVAL_RANK; its
@@ -652,6 +655,8 @@ CHANGES
 #include <stdint.h>
 
 #define STATESAMPLER_VERSION "0.9.3"
+/* The same as major * 10000 + minor * 100 + patch, for #if. */
+#define STATESAMPLER_VERSION_NUMBER 903
 #define STATESAMPLER_ALGORITHM 1
 
 /* A cast in C's form would warn in C++ files of yours (-Wold-style-cast). */
@@ -1309,11 +1314,16 @@ STATESAMPLER_DEF void statesampler_audit_merge(
 STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
                                               uint64_t num_samples);
 
-/* --- errors --------------------------------------------------------------- */
+/* --- errors and version -------------------------------------------------- */
 
 /* Returns a constant string for any code: the sentence of its rule, "no error"
    for 0, or "unknown error". On AVR, a rule has the sentence of its kind. */
 STATESAMPLER_DEF const char *statesampler_error(int code);
+
+/* Returns the STATESAMPLER_VERSION_NUMBER of the implementation. Where it is in
+   a library that was compiled apart, compare it with the macro: that is the
+   number of the header which your program was compiled with. */
+STATESAMPLER_DEF uint32_t statesampler_version(void);
 
 /* --- hosted --------------------------------------------------------------- */
 
@@ -1579,9 +1589,9 @@ STATESAMPLER_WRAP_BEGIN
 #define SSMP_SEED ((uint64_t)5 << 61)
 
 /* The rooms from here on, of which each uses only those before it: numbers,
-   perm, bulk, order, sampler, state, mix, audit, errors, hosted, mixture. A
-   private name begins with what it is about. Terms are explained before
-   ssmp_shape, the first private struct.
+   perm, bulk, order, sampler, state, mix, audit, errors and version, hosted,
+   mixture. A private name begins with what it is about. Terms are explained
+   before ssmp_shape, the first private struct.
 
    Where a new thing goes, besides the manual. (A test compares this list with
    the functions that name a rule.)
@@ -5108,7 +5118,7 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
            audit->sum3 == sum1 * sum1;
 }
 
-/* --- errors --------------------------------------------------------------- */
+/* --- errors and version -------------------------------------------------- */
 
 #define SSMP_NUMBER(name, number, sentence) number,
 #define SSMP_SENTENCE(name, number, sentence) sentence "\0"
@@ -5140,6 +5150,11 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
         if (*sentence == 0)
             before--;
     return sentence;
+}
+
+STATESAMPLER_DEF uint32_t statesampler_version(void)
+{
+    return STATESAMPLER_VERSION_NUMBER;
 }
 
 STATESAMPLER_WRAP_END

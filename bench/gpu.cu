@@ -151,6 +151,7 @@ __host__ __device__ static void use_sampler(result *r,
     size_t i, count;
     int code = statesampler_init(&saved, desc);
     note(r, (uint64_t)statesampler_error(code)[0]);
+    note(r, statesampler_version());
     if (code != STATESAMPLER_OK)
         return;
     note(r, (uint64_t)serve(&saved, out, &count));

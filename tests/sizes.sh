@@ -53,6 +53,7 @@ groups() {
 # program. A shuffle that is saved and loaded is also measured in the small
 # build.
 parts() {
+    apart='_error$|_version$|_audit_'
     core_for_size
     for what in code flash; do
         helpers=
@@ -60,8 +61,8 @@ parts() {
             ${board_prefix}gcc $board_flags -print-libgcc-file-name)
         board_size "$what" perm $(code_of '_perm_')
         board_size "$what" sampler $(code_of \
-            '^statesampler_(perm_|[^m]|m[^i])' '_error$|_audit_')
-        board_size "$what" 'sampler and mix' $(code_of '' '_error$|_audit_')
+            '^statesampler_(perm_|[^m]|m[^i])' "$apart")
+        board_size "$what" 'sampler and mix' $(code_of '' "$apart")
     done
     for only in '' ', ONLY_SHUFFLE'; do
         core_for_size ${only:+-DSTATESAMPLER_ONLY_SHUFFLE}

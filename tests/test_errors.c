@@ -1599,6 +1599,15 @@ static void check_kinds(void)
         CHECK(codes[i].given || !codes[i].wanted);
 }
 
+/* The number is that of the text. */
+static void check_version(void)
+{
+    unsigned major = 0, minor = 0, patch = 0;
+    CHECK(sscanf(STATESAMPLER_VERSION, "%u.%u.%u", &major, &minor, &patch) == 3);
+    CHECK(STATESAMPLER_VERSION_NUMBER == major * 10000 + minor * 100 + patch);
+    CHECK(statesampler_version() == STATESAMPLER_VERSION_NUMBER);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -1631,5 +1640,6 @@ int main(int argc, char **argv)
     check_lists();
     check_texts();
     check_kinds();
+    check_version();
     return check_done("test_errors");
 }

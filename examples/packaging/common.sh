@@ -8,6 +8,11 @@ read_version() {
     sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p'
 }
 
+# STATESAMPLER_VERSION_NUMBER of a version, which is standard input.
+version_number() {
+    awk -F . '{ print $1 * 10000 + $2 * 100 + $3 }'
+}
+
 # Prints a file with its gaps filled, @VERSION@, @RELEASE@ and what sed is told.
 fill() { # [OPTION_OF_SED...] FILE
     sed -e "s|@VERSION@|$version|g" -e "s|@RELEASE@|$release|g" "$@"

@@ -11,11 +11,14 @@ fail() { # SENTENCE
 
 version=$(read_version <statesampler.h)
 macro=$(sed -n 's/^#define STATESAMPLER_VERSION "\(.*\)"/\1/p' statesampler.h)
+number=$(sed -n 's/^#define STATESAMPLER_VERSION_NUMBER //p' statesampler.h)
 change=$(sed -n '/^CHANGES$/,/^\*\/$/s/^   \([0-9][0-9.]*\) .*/\1/p' \
     statesampler.h | head -n 1)
 readme=$(sed -n 's/^Version \([0-9.]*\):.*/\1/p' README.md)
 [ "$macro" = "$version" ] ||
     fail "STATESAMPLER_VERSION is $macro, but line 1 of the header has $version"
+[ "$number" = "$(echo "$version" | version_number)" ] ||
+    fail "STATESAMPLER_VERSION_NUMBER is $number, which is not that of $version"
 [ "$change" = "$version" ] ||
     fail "CHANGES begins with $change, and has to tell what $version changes"
 [ "$readme" = "$version" ] ||

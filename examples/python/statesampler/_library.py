@@ -145,7 +145,8 @@ _FUNCTIONS = (
     (None, [_pointer, _pointer], "audit_merge"),
     (_int, [_pointer, _u64], "audit_check"),
     (ctypes.c_char_p, [_int], "error"),
-    (ctypes.c_char_p, [], "version"),
+    (ctypes.c_char_p, [], "version_text"),
+    (_u32, [], "version"),
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
     (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
     (_size, [_pointer, _size, _pointer, _pointer], "turns"),
@@ -174,7 +175,7 @@ c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES) = _load_library()
 
 NONE = 2**64 - 1        # STATESAMPLER_NONE
 
-VERSION = c.version().decode()      # The header's.
+VERSION = c.version_text().decode()      # The header's.
 
 # The position of each name is its number in the header.
 ORDERS = ["shuffle", "sequential", "window", "replacement"]

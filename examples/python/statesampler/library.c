@@ -22,7 +22,7 @@ const uint64_t statesampler_layout[4] = {
     sizeof(statesampler), sizeof(statesampler_source),
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
 
-EXPORT(const char *, version, (void))
+EXPORT(const char *, version_text, (void))
 {
     return STATESAMPLER_VERSION;
 }

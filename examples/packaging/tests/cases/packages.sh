@@ -200,6 +200,8 @@ set_version() { # VERSION
     for file in tree/statesampler.h tree/README.md; do
         sed -e "1s/v$ours/v$1/" -e "s/^Version $ours:/Version $1:/" \
             -e "/^#define STATESAMPLER_VERSION/s/$ours/$1/" \
+            -e "/^#define STATESAMPLER_VERSION_NUMBER/s/[0-9]*$/$(
+                echo "$1" | version_number)/" \
             -e "s/^   $ours  /   $1  /" $file >new
         mv new $file
     done
@@ -449,6 +451,67 @@ END
     cd user && build/makes | tail -n 1 | grep -qx done
 }
 
+# --- The version --------------------------------------------------------------
+
+# Each prints what a program learns of the version, a line each, in the folder
+# of a test.
+
+told_by_header() {
+    cat >version.c <<'END'
+#define STATESAMPLER_IMPLEMENTATION
+#include "statesampler.h"
+#include <stdio.h>
+int main(void)
+{
+    printf("macro %s\nnumber %d\nfunction %lu\n", STATESAMPLER_VERSION,
+           STATESAMPLER_VERSION_NUMBER, (unsigned long)statesampler_version());
+    return 0;
+}
+END
+    "$CC" -I. -o version version.c && ./version
+}
+
+told_by_pkg_config() {
+    install_here PREFIX="$PWD/installed"
+    echo "version $(PKG_CONFIG_PATH="$PWD/installed/share/pkgconfig" \
+        pkg-config --modversion statesampler)"
+}
+
+told_by_cmake() {
+    quietly cmake -S "$root/examples/packaging/cmake" -B cmake
+    sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/package \1/p' \
+        cmake/statesamplerConfigVersion.cmake
+}
+
+told_by_python() {
+    PYTHONPATH=$root/examples/python python3 -B -c '
+import statesampler
+from statesampler._library import c
+print("package", statesampler.__version__)
+print("function", c.version())'
+}
+
+told_by_javascript() {
+    (cd "$root" && sh examples/packaging/npm.sh "$folder")
+    mkdir npm && tar -xzf statesampler-*.tgz -C npm
+    echo 'import { version } from "./npm/package/statesampler.mjs";
+        import { readFileSync } from "node:fs";
+        const read = readFileSync("npm/package/package.json");
+        console.log("module", version);
+        console.log("package", JSON.parse(read).version);' >version.mjs
+    node version.mjs
+}
+
+# A program that asks is told the version of the header's first line,
+# everywhere: as this text, or as a number.
+same_version() { # header|pkg_config|cmake|python|javascript LINES
+    version=$(read_version <statesampler.h)
+    number=$(echo $version | version_number)
+    told_by_$1 >told
+    grep -vE "^[a-z]+ ($version|$number)\$" told | nothing
+    wc -l <told | grep -qx "$2"
+}
+
 # --- make packages, make release ----------------------------------------------
 
 # What a script makes in the folder $1 gets this complaint.
@@ -527,8 +590,10 @@ releases() {
     keep_scripts common make release archive
     commit
     git -C tree tag first
-    refused 'line 1' '/^#define STATESAMPLER_VERSION/s/[0-9]/8/' \
+    refused 'line 1' '/^#define STATESAMPLER_VERSION /s/[0-9]/8/' \
         statesampler.h commit
+    refused 'STATESAMPLER_VERSION_NUMBER' \
+        '/^#define STATESAMPLER_VERSION_NUMBER/s/[0-9]/8/' statesampler.h commit
     refused 'CHANGES' 's/^   [0-9]*\.[0-9]*\.[0-9]*  /   0.8.9  /' \
         statesampler.h commit
     refused 'README' 's/^Version [0-9]/Version 8/' README.md commit
@@ -585,6 +650,15 @@ list_tests() {
         add_test 'CMake: a library that links ours is installed with it' \
             cmake_exported
     fi
+    add_test 'the same version: the header' same_version header 3
+    for product in 'pkg-config:pkg_config:1' cmake:cmake:1 python3:python:2; do
+        set -- $(echo $product | tr : ' ')
+        ! tool $1 "the same version: $2" ||
+            add_test "the same version: $2" same_version $2 $3
+    done
+    ! tool node 'the same version: JavaScript' ||
+        ! tool wasm-ld 'the same version: JavaScript' ||
+        add_test 'the same version: JavaScript' same_version javascript 2
     tool git 'the archive and the recipes' || return 0
     add_test 'the archive has all that make needs; packages have its version' \
         archive_is_whole
