@@ -826,7 +826,7 @@ enum {
    headers of examples have them, too. */
 #ifdef __clang__
 #define STATESAMPLER_WRAP_BEGIN _Pragma("clang attribute push(\
-    __attribute__((no_sanitize(\"unsigned-integer-overflow\"))),\
+    __attribute__((__no_sanitize__(\"unsigned-integer-overflow\"))),\
     apply_to = function)")
 #define STATESAMPLER_WRAP_END _Pragma("clang attribute pop")
 #else
@@ -845,7 +845,7 @@ typedef struct statesampler_perm {
     uint64_t n, key;
     uint32_t left, right; /* sizes of the halves: left * right >= n */
     uint32_t reciprocal;  /* with shift: to divide vectors by right */
-    uint8_t shift, unused, rounds;
+    uint8_t shift, spare, rounds;
     uint8_t wide;         /* 1: n > 2^30, 32-bit rounds */
     uint32_t keys[24];
 } statesampler_perm;
@@ -1534,7 +1534,7 @@ STATESAMPLER_WRAP_BEGIN
 #define SSMP_FN static inline /* not API, which may export */
 #endif
 #if defined(__GNUC__) && !defined(SSMP_CUDA)
-#define SSMP_NOINLINE static __attribute__((noinline, unused))
+#define SSMP_NOINLINE static __attribute__((__noinline__, __unused__))
 #elif defined(_MSC_VER) && !defined(SSMP_CUDA)
 #define SSMP_NOINLINE static __declspec(noinline)
 #else
@@ -1972,7 +1972,9 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    loop, as functions are always inlined. Where size counts, one copy of the
    larger ones serves both, and the few positions that fit two vectors have no
    copy of their own. */
-#define SSMP_ALWAYS_INLINE static inline __attribute__((always_inline))
+#ifndef SSMP_ALWAYS_INLINE /* a test has another, to see each function */
+#define SSMP_ALWAYS_INLINE static inline __attribute__((__always_inline__))
+#endif
 #ifdef SSMP_FOR_SIZE
 #define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
 #define SSMP_FEW 0
@@ -1981,17 +1983,17 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #define SSMP_FEW (2 * SSMP_LANES16)
 #endif
 
-typedef uint16_t ssmp_v16 __attribute__((vector_size(SSMP_BYTES)));
-typedef uint32_t ssmp_v32 __attribute__((vector_size(SSMP_BYTES)));
-typedef uint64_t ssmp_v64 __attribute__((vector_size(SSMP_BYTES)));
+typedef uint16_t ssmp_v16 __attribute__((__vector_size__(SSMP_BYTES)));
+typedef uint32_t ssmp_v32 __attribute__((__vector_size__(SSMP_BYTES)));
+typedef uint64_t ssmp_v64 __attribute__((__vector_size__(SSMP_BYTES)));
 /* Halves are in ssmp_v32, also where these are 16-bit lanes. */
 typedef struct ssmp_pairs {
     ssmp_v32 l, r;
 } ssmp_pairs;
 /* A vector in an array of uint64_t, which may begin anywhere, and a half of a
    key. */
-typedef ssmp_v64 ssmp_array64 __attribute__((aligned(4), may_alias));
-typedef uint16_t ssmp_half __attribute__((may_alias));
+typedef ssmp_v64 ssmp_array64 __attribute__((__aligned__(4), __may_alias__));
+typedef uint16_t ssmp_half __attribute__((__may_alias__));
 #define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) /* its index */
 
 /* A vector with x in all its lanes of 32 or 16 bits. */
@@ -5340,29 +5342,32 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 #include <dirent.h>
 #include <sys/file.h>
 #include <unistd.h>
+/* In parentheses, a name is the function's, even where the program has a macro
+   such as open(...). */
+#define SSMP_OS(name) (name)
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
 /* -std=c99 hides it unless POSIX was asked for before the first include. */
-extern int fsync(int file);
+extern int SSMP_OS(fsync)(int file);
 #endif
 #ifdef __APPLE__
 /* There fsync stops at the drive's own memory. 51 is F_FULLFSYNC, which some
    feature macros hide; a file system without it has fsync. */
-#define SSMP_FLUSH(file) (fcntl(file, 51) == 0 ? 0 : fsync(file))
+#define SSMP_FLUSH(file) \
+    (SSMP_OS(fcntl)(file, 51) == 0 ? 0 : SSMP_OS(fsync)(file))
 #else
-#define SSMP_FLUSH fsync
+#define SSMP_FLUSH SSMP_OS(fsync)
 #endif
-#define SSMP_OS(name) name
-#define SSMP_SEEK lseek
+#define SSMP_SEEK SSMP_OS(lseek)
 #define SSMP_MOVED(error) /* ESTALE comes from file servers */ \
     ((error) == EEXIST || (error) == ENOENT || (error) == ESTALE)
 #define SSMP_SEPARATORS "/"
-#define SSMP_OPEN(path, flags) open(path, flags, 0666)
-#define SSMP_REMOVE unlink
-#define SSMP_RENAME rename
+#define SSMP_OPEN(path, flags) SSMP_OS(open)(path, flags, 0666)
+#define SSMP_REMOVE SSMP_OS(unlink)
+#define SSMP_RENAME SSMP_OS(rename)
 /* Locks a file until it is closed or its process ends. 1: another process has
    locked it. */
 #define SSMP_LOCK(file) \
-    (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    (SSMP_OS(flock)(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
 
 /* Whether to repeat a call that has failed: if a signal has interrupted it. So
    a loop ends unless signals come for ever. */
@@ -5377,25 +5382,25 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;
     unsigned found, number, count = 0;
-    DIR *entries = opendir(folder ? path : ".");
+    DIR *entries = SSMP_OS(opendir)(folder ? path : ".");
 
     if (!entries)
         return;
-    while (count++ < 10000 && (entry = readdir(entries)) != NULL) {
+    while (count++ < 10000 && (entry = SSMP_OS(readdir)(entries)) != NULL) {
         int file;
 
         if (sscanf(entry->d_name, SSMP_NAME, &found, &number) != 2 ||
             found != name)
             continue;
         (void)snprintf(path + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
-        file = open(path, O_WRONLY | O_NONBLOCK);
+        file = SSMP_OS(open)(path, O_WRONLY | O_NONBLOCK);
         if (file < 0)
             continue;
         if (SSMP_LOCK(file) == 0)
             (void)SSMP_REMOVE(path);
-        (void)close(file);
+        (void)SSMP_OS(close)(file);
     }
-    (void)closedir(entries);
+    (void)SSMP_OS(closedir)(entries);
 }
 #endif
 
@@ -5518,7 +5523,7 @@ static inline int ssmp_folder_flush(int folder)
 
 static inline void ssmp_folder_close(int folder)
 {
-    (void)close(folder);
+    (void)SSMP_OS(close)(folder);
 }
 #endif
 

@@ -73,7 +73,7 @@ chain() {
     }
     folder=$(mktemp -d) || exit 1
     echo '#include "statesampler.h"' | gcc -std=c99 -O1 -fno-inline \
-        -Dalways_inline=unused -DSTATESAMPLER_IMPLEMENTATION -I. \
+        '-DSSMP_ALWAYS_INLINE=static inline' -DSTATESAMPLER_IMPLEMENTATION -I. \
         -fcallgraph-info -c -o "$folder/all.o" -x c - || exit 1
     awk -F '"' -v what=$1 '
         function deepest(f,    i, n, calls, here, most) {

@@ -44,7 +44,7 @@ STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
 CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a
 # header with 3,000 of them takes seconds instead of minutes.
-APART = ["-O1", "-fno-inline", "-Dalways_inline=unused"]
+APART = ["-O1", "-fno-inline", "-DSSMP_ALWAYS_INLINE=static inline"]
 CHOSEN = "statesampler_fault"  # of tests/mutants.c
 
 

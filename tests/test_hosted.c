@@ -184,8 +184,8 @@ static struct dirent *watched_readdir(DIR *entries)
 #define fsync watched_fsync
 #define close watched_close
 #define rename watched_rename
-#define flock(file, what) watched_flock(file, what)
-#define readdir(entries) watched_readdir(entries)
+#define flock watched_flock
+#define readdir watched_readdir
 #endif
 
 #define STATESAMPLER_IMPLEMENTATION

@@ -50,6 +50,36 @@ too_late() {
     done
 }
 
+# Words that programs have for macros of their own: attributes and short names,
+# and what could be called. Each must be left alone, also by the implementation.
+# The functions are those of POSIX that it calls; those of C may have macros, as
+# a program that wants another snprintf has.
+words='unused noinline always_inline aligned may_alias vector_size packed
+    deprecated noreturn likely unlikely near far small huge pascal interface'
+calls='min max abs open close read write lseek fsync fcntl flock unlink rename
+    opendir readdir closedir getpid'
+
+with_macros() { # LANGUAGE COMMAND...
+    { printf '#include <%s.h>\n' stddef stdint errno fcntl stdio stdlib string \
+          time dirent sys/file unistd
+      printf '#define %s poison poison\n' $words
+      printf '#define %s(...) poison poison\n' $calls
+      source_of IMPLEMENTATION HOSTED
+    } >macros.c
+    language=$1
+    shift
+    compile $language macros.o "$@" -Wno-pedantic <macros.c
+    nm -g --defined-only macros.o | grep -q 'T statesampler_save_file$'
+}
+
+# Of the functions of POSIX that are called, none is left out above.
+macros_of_all() {
+    sed '/define SSMP_OS/d' statesampler.h | grep -o 'SSMP_OS([a-z]*)' |
+        sed 's/.*(\(.*\))/\1/' | sort -u >called
+    at_least 12 "$(wc -l <called)" functions
+    printf '%s\n' $calls | sort | comm -13 - called | nothing
+}
+
 # Two files that share the implementation, and one with a copy of its own.
 units() { # COMPILER_OF_MAIN COMPILER_OF_SHARED COMPILER_OF_STATIC
     $1 -I. -c -o main.o tests/units_main.c
@@ -70,6 +100,17 @@ list_tests() {
         included c inc.o $CC -std=c99 -pedantic -Werror
     add_test "inclusion: an option at a second include gets a sentence" too_late
     add_test "two files and a static copy: $CC" units "'$CC' '$CC' '$CC'"
+    for command in gcc clang; do
+        ! tool $command "inclusion after macros of a program: $command" ||
+            for level in -O0 -O2; do
+                add_test "inclusion after macros of a program: $command $level" \
+                    with_macros c $command -std=c99 $level
+            done
+    done
+    ! tool g++ 'inclusion after macros of a program: g++' ||
+        add_test 'inclusion after macros of a program: g++' \
+            with_macros c++ g++ -O2
+    add_test 'inclusion after macros of a program: each function' macros_of_all
     if tool g++ 'inclusion in C++'; then
         add_test 'inclusion: twice, declarations first, after libc: g++, C++98' \
             included c++ inc.o g++ -std=c++98 -pedantic -Werror

@@ -138,8 +138,10 @@ list_tests() {
         tool $compiler "no warning: $compiler" || continue
         add_test "no warning of any combination: $compiler, C99" \
             combinations c $compiler -std=c99 -Wmissing-prototypes
-        add_test "no warning, optimised: $compiler, C99" \
-            optimised c $compiler -std=c99 -Wmissing-prototypes
+        for language in c99 c2x; do
+            add_test "no warning, optimised: $compiler, $language" \
+                optimised c $compiler -std=$language -Wmissing-prototypes
+        done
         [ $compiler = clang ] ||
             add_test "no warning of what C++ has not: $compiler" \
                 compatible $compiler -std=c99
