@@ -65,6 +65,7 @@ static inline void checkpoint_save(checkpoint *c, const char *path,
     FILE *file;
     int good;
 
+    dataloader_check_(path != NULL, "checkpoint_save", "it has no path");
     dataloader_check_(snprintf(name, sizeof name, "%s.new", path) <
                       (int)sizeof name, path, "the name is too long");
     c->header[8] = CHECKPOINT_MARK;

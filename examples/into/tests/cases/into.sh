@@ -200,6 +200,11 @@ faiss_compared() {
     g++ -std=c++17 $STRICT -O1 -I. -o compare examples/into/faiss/compare.cpp \
         $faiss_links
     quietly ./compare
+    # The page has the bytes that it prints.
+    awk '/^(10|2)\^/ { print $1, $NF }' said >bytes
+    at_least 4 "$(wc -l <bytes)" lines
+    awk '/^(10|2)\^/ { print $1, $NF }' examples/into/faiss/README.md |
+        diff bytes -
     awk '$1 == "10^7" { print "note: of 10^7 in " $5 " ms, not " $2 }' said
     echo '#include "statesampler.h"
 #include "examples/into/faiss/faiss_subset.h"' |
@@ -243,6 +248,60 @@ bigrams() {
     fails 'other: it has another number of weights' ./bigrams other
     cp saved.0 other
     fails 'other: it is no model of version 3' ./bigrams other
+}
+
+# What edits.sed makes of the lines that train_gpt2.c has at these places: a
+# program that saves where it is told to, and leaves no file if it is not.
+gpt2_edited() {
+    sed 's/ *$//' >lines <<'END'
+29 #include "llmc/dataloader.h"
+30 typedef struct {
+31     size_t num_parameters;
+32     float *params_memory, *m_memory, *v_memory;
+33 } GPT2;
+34 static void gpt2_build_from_checkpoint(GPT2 *model, const char *path)
+35 {
+36     printf("from %s\n", path);
+37     model->num_parameters = 3;
+38     model->params_memory = (float *)calloc(3, sizeof(float));
+39     model->m_memory = (float *)calloc(3, sizeof(float));
+40     model->v_memory = (float *)calloc(3, sizeof(float));
+41 }
+1077 int main() {
+1079     GPT2 model;
+1080     DataLoader train_loader;
+1081     gpt2_build_from_checkpoint(&model, "gpt2_124M.bin");
+1094     dataloader_init(&train_loader, "shard", 2, 8, 0, 1, 1);
+1110     for (int step = 0; step <= 40; step++) {
+1170         dataloader_next_batch(&train_loader);
+1171         printf("step %d\n", step);
+1172     }
+1173     dataloader_free(&train_loader);
+1174     return 0;
+1175 }
+END
+    awk '{ n = $1; sub(/^[0-9]+ /, ""); while (++line < n) print ""; print }' \
+        lines >train_gpt2.c
+    mkdir llmc
+    cp statesampler.h examples/into/llm.c/*.h llmc
+    sed -f examples/into/llm.c/edits.sed train_gpt2.c >edited.c
+    $CC -std=gnu99 -Wall -Wextra -Werror -I. -o edited edited.c
+    # A model of three weights, and a shard of 4,000 tokens.
+    { printf '\306\327\064\001\003' && head -c 1031 /dev/zero; } >gpt2_124M.bin
+    { printf '\210\330\064\001\001\0\0\0\240\017' && head -c 9014 /dev/zero
+    } >shard
+    : >said
+    : >said
+    ls >before
+    quietly ./edited
+    grep -q '^from gpt2_124M.bin$' said
+    at_least 41 "$(grep -c '^step ' said)" steps
+    ls | diff before -
+    quietly ./edited run.bin
+    grep -q '^from gpt2_124M.bin$' said
+    quietly ./edited run.bin
+    grep -q '^from run.bin$' said
+    grep '^step' said | nothing
 }
 
 # --- ggml ---------------------------------------------------------------------
@@ -355,6 +414,7 @@ list_tests() {
     fi
     add_test "llm.c: a loader's sequences, each once in any shape" loader
     add_test 'llm.c: killed 20 times, other numbers of processes' bigrams
+    add_test 'llm.c: the lines that change in train_gpt2.c' gpt2_edited
     add_test 'ggml: a split, each sample once an epoch' split_test $CC -std=c99
     ! tool g++ 'a split in C++' ||
         add_test 'ggml: a split in C++' split_test g++ -x c++ -std=c++98
