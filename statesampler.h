@@ -1530,6 +1530,9 @@ STATESAMPLER_WRAP_BEGIN
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define SSMP_DEVICE /* this compilation is the GPU's, not the host's */
+#endif
 #else
 #define SSMP_FN static inline /* not API, which may export */
 #endif
@@ -1784,6 +1787,9 @@ SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
     const uint32_t mul = wide ? key[1] : key[0] >> 16;
     uint32_t *end = half + count;
 
+#ifdef SSMP_DEVICE
+#pragma unroll /* or half is in memory, as registers have no indices */
+#endif
     for (; half != end; half++, other++) {
         uint32_t x = *other ^ add;
 
@@ -1801,7 +1807,7 @@ SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
 #endif
         }
         x = *half - x;
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#ifdef SSMP_DEVICE
         /* A negative difference is a large number, and min is one
            instruction. */
         *half = min(x, x + size);
@@ -2458,6 +2464,8 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 #elif defined(SSMP_PAIRS)
     for (; count >= SSMP_PAIRS; count -= SSMP_PAIRS) {
         uint32_t l[SSMP_PAIRS], r[SSMP_PAIRS], i;
+        const uint64_t n = perm->n, right = perm->right;
+        uint64_t most = 0;
 
         for (i = 0; i < SSMP_PAIRS; i++, first += stride) {
             l[i] = ssmp_perm_quotient(perm, first);
@@ -2467,11 +2475,18 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
             ssmp_perm_network(l, r, perm, SSMP_PAIRS, 1);
         else
             ssmp_perm_network(l, r, perm, SSMP_PAIRS, 0);
+        /* The loop that walks is too long to unroll. So it does not read l and
+           r, which a GPU would then have in memory, not in registers. */
         for (i = 0; i < SSMP_PAIRS; i++) {
-            uint64_t index = (uint64_t)l[i] * perm->right + r[i];
+            const uint64_t index = (uint64_t)l[i] * right + r[i];
 
-            *out++ = index < perm->n ? index : ssmp_perm_walk(perm, index);
+            out[i] = index;
+            most = index > most ? index : most;
         }
+        for (i = 0; most >= n && i < SSMP_PAIRS; i++)
+            if (out[i] >= n)
+                out[i] = ssmp_perm_walk(perm, out[i]);
+        out += SSMP_PAIRS;
     }
 #endif
     for (; count != 0; count--, first += stride)
