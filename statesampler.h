@@ -475,6 +475,12 @@ OPTIONS
    STATESAMPLER_ASSERT(x)       checks for programming errors (a null pointer, a
                                 sampler never initialised). The default does
                                 nothing.
+   STATESAMPLER_AVX2            an expression that says if the processor, an
+                                x86-64, has AVX2: fills then take half of the
+                                time. HOSTED has one, but for Windows. With 0
+                                there is code for AVX2 only if -mavx2 asks for
+                                it. (So it is, too, where this file has another
+                                name, and with -Os.)
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
                                 SHUFFLE, INTERLEAVED and PAD. init, load and
                                 describe refuse the rest (EINVAL_LEFT_OUT).
@@ -629,8 +635,9 @@ CHANGES
 
    0.9.3  statesampler_base, and statesampler_mix_state_in and
           statesampler_mix_source_in, which find states inside a state;
-          STATESAMPLER_MIX_STATE_BYTES.
-          STATESAMPLER_VERSION_NUMBER and statesampler_version.
+          STATESAMPLER_MIX_STATE_BYTES. STATESAMPLER_VERSION_NUMBER and
+          statesampler_version. With HOSTED, fills use AVX2 where the processor
+          has it, without an option.
           Of the files in examples/, schedule.h and history.h are new, and
           edits.h has the caller's arrays and a state of its own.
    0.9.2  every rule of an error has a name, as STATESAMPLER_EINVAL_RANK; its
@@ -1510,6 +1517,7 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #if defined(STATESAMPLER_IMPLEMENTATION) && \
     !defined(STATESAMPLER_IMPLEMENTATION_INCLUDED)
 #define STATESAMPLER_IMPLEMENTATION_INCLUDED
+#define SSMP_FIRST_READING
 
 /* This reaches to the end of the core. No header of the program is included in
    between, so only functions of this file may wrap around. */
@@ -1968,7 +1976,30 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #define SSMP_PAIRS 32
 #endif
 
-#ifdef SSMP_BYTES
+/* A program for x86-64 is mostly compiled for SSE2 and run where there is AVX2,
+   which takes half of the time. So it has the code for both, and each call
+   chooses: the file includes itself, and of the second reading only what stands
+   between here and `both readings` is left. Not where size counts, nor where
+   this file has another name, nor on Windows, where gcc does not align vectors
+   of 32 bytes. To ask the processor takes a library of the compiler's, which
+   without HOSTED may not be linked. */
+#if defined(STATESAMPLER_HOSTED) && !defined(STATESAMPLER_AVX2) && \
+    defined(__GNUC__)
+#define STATESAMPLER_AVX2 __builtin_cpu_supports("avx2")
+#endif
+#if defined(STATESAMPLER_AVX2) && defined(__x86_64__) && \
+    defined(SSMP_BYTES) && SSMP_BYTES == 16 && !defined(_WIN32) && \
+    !defined(SSMP_FOR_SIZE) && defined(__has_include)
+#if __has_include("statesampler.h")
+#include <immintrin.h>
+#define SSMP_BOTH_READINGS
+#endif
+#endif
+
+#endif /* STATESAMPLER_IMPLEMENTATION, but for the rest below */
+
+#if defined(SSMP_BYTES) && \
+    (defined(SSMP_FIRST_READING) || defined(SSMP_SECOND_READING))
 #define SSMP_VECTORS (512 / SSMP_BYTES) /* of a group: 1 KiB of stack */
 #define SSMP_LANES16 (SSMP_BYTES / 2)
 #define SSMP_MAX_CELLS 24 /* more take longer than they save */
@@ -1980,6 +2011,12 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    copy of their own. */
 #ifndef SSMP_ALWAYS_INLINE /* a test has another, to see each function */
 #define SSMP_ALWAYS_INLINE static inline __attribute__((__always_inline__))
+#endif
+/* A function that is compiled for another processor cannot be inlined. */
+#ifdef SSMP_BOTH_READINGS
+#define SSMP_BY_PROCESSOR SSMP_NOINLINE
+#else
+#define SSMP_BY_PROCESSOR SSMP_ALWAYS_INLINE
 #endif
 #ifdef SSMP_FOR_SIZE
 #define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
@@ -2437,7 +2474,98 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_map(ssmp_bulk *b, uint64_t *values,
     }
 }
 
+/* All that perm_fill does, and perm_map: what a call chooses. */
+SSMP_BY_PROCESSOR void ssmp_vectors_fill(const statesampler_perm *perm,
+                                         uint64_t first, uint64_t stride,
+                                         uint64_t *out, size_t count)
+{
+    ssmp_bulk b;
+
+    b.perm = perm;
+    b.known = 0;
+    if (perm->wide)
+        ssmp_bulk_fill(&b, first, stride, out, count, 1);
+    else if (count <= SSMP_FEW && perm->rounds < 24)
+        ssmp_bulk_fill_few(&b, first, stride, out, count);
+    else
+        ssmp_bulk_fill(&b, first, stride, out, count, 0);
+}
+
+SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
+                                        uint64_t *values, size_t count)
+{
+    ssmp_bulk b;
+
+    b.perm = perm;
+    b.known = 0;
+    if (perm->wide)
+        ssmp_bulk_map(&b, values, count, 1);
+    else
+        ssmp_bulk_map(&b, values, count, 0);
+}
+
+#endif /* both readings */
+
+#ifdef SSMP_FIRST_READING
+
+/* The second reading. A type or function that is new above needs a line here:
+   without it the compiler says that it is defined twice. */
+#ifdef SSMP_BOTH_READINGS
+#undef SSMP_FIRST_READING
+#define SSMP_SECOND_READING
+#undef SSMP_BYTES
+#define SSMP_BYTES 32
+#undef SSMP_X86
+#define SSMP_X86(op, a, b) _mm256_##op((__m256i)(a), (__m256i)(b))
+#undef SSMP_MERGE32
+#undef SSMP_REDUCE
+#define ssmp_v16 ssmp_avx2_v16
+#define ssmp_v32 ssmp_avx2_v32
+#define ssmp_v64 ssmp_avx2_v64
+#define ssmp_pairs ssmp_avx2_pairs
+#define ssmp_array64 ssmp_avx2_array64
+#define ssmp_half ssmp_avx2_half
+#define ssmp_splat ssmp_avx2_splat
+#define ssmp_round ssmp_avx2_round
+#define ssmp_bulk_rounds ssmp_avx2_bulk_rounds
+#define ssmp_bulk_network ssmp_avx2_bulk_network
+#define ssmp_bulk ssmp_avx2_bulk
+#define ssmp_positions ssmp_avx2_positions
+#define ssmp_bulk_load ssmp_avx2_bulk_load
+#define ssmp_positions_begin ssmp_avx2_positions_begin
+#define ssmp_positions_next ssmp_avx2_positions_next
+#define ssmp_joiner ssmp_avx2_joiner
+#define ssmp_joiner_of ssmp_avx2_joiner_of
+#define ssmp_bulk_join ssmp_avx2_bulk_join
+#define ssmp_any_negative ssmp_avx2_any_negative
+#define ssmp_bulk_join_part ssmp_avx2_bulk_join_part
+#define ssmp_bulk_store ssmp_avx2_bulk_store
+#define ssmp_bulk_walk ssmp_avx2_bulk_walk
+#define ssmp_bulk_load_cells ssmp_avx2_bulk_load_cells
+#define ssmp_bulk_group ssmp_avx2_bulk_group
+#define ssmp_bulk_fill ssmp_avx2_bulk_fill
+#define ssmp_bulk_fill_few ssmp_avx2_bulk_fill_few
+#define ssmp_bulk_map ssmp_avx2_bulk_map
+#define ssmp_vectors_fill ssmp_avx2_vectors_fill
+#define ssmp_vectors_map ssmp_avx2_vectors_map
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((__target__("avx2"))), \
+    apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
 #endif
+#include "statesampler.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef ssmp_vectors_fill
+#undef ssmp_vectors_map
+#undef SSMP_SECOND_READING
+#define SSMP_FIRST_READING
+#endif /* SSMP_BOTH_READINGS */
 
 STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                                              uint64_t first, uint64_t stride,
@@ -2449,16 +2577,13 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
                         count - 1 <= (perm->n - 1 - first) / stride);
 #ifdef SSMP_BYTES
     if (count > 1) { /* a lone one is faster by itself */
-        ssmp_bulk b;
-
-        b.perm = perm;
-        b.known = 0;
-        if (perm->wide)
-            ssmp_bulk_fill(&b, first, stride, out, count, 1);
-        else if (count <= SSMP_FEW && perm->rounds < 24)
-            ssmp_bulk_fill_few(&b, first, stride, out, count);
-        else
-            ssmp_bulk_fill(&b, first, stride, out, count, 0);
+#ifdef SSMP_BOTH_READINGS
+        if (STATESAMPLER_AVX2) {
+            ssmp_avx2_vectors_fill(perm, first, stride, out, count);
+            return;
+        }
+#endif
+        ssmp_vectors_fill(perm, first, stride, out, count);
         return;
     }
 #elif defined(SSMP_PAIRS)
@@ -2498,14 +2623,13 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 {
     STATESAMPLER_ASSERT(perm && (values || count == 0));
 #ifdef SSMP_BYTES
-    ssmp_bulk b;
-
-    b.perm = perm;
-    b.known = 0;
-    if (perm->wide)
-        ssmp_bulk_map(&b, values, count, 1);
-    else
-        ssmp_bulk_map(&b, values, count, 0);
+#ifdef SSMP_BOTH_READINGS
+    if (STATESAMPLER_AVX2) {
+        ssmp_avx2_vectors_map(perm, values, count);
+        return;
+    }
+#endif
+    ssmp_vectors_map(perm, values, count);
 #else
     for (; count != 0; count--, values++)
         *values = ssmp_perm_walk(perm, *values);
@@ -5930,7 +6054,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 
 #endif /* STATESAMPLER_STB_DS */
 
-#endif /* STATESAMPLER_IMPLEMENTATION */
+#undef SSMP_FIRST_READING
+#endif /* SSMP_FIRST_READING */
 
 /* This software is available under two licences: choose the one you prefer.
 

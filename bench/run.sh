@@ -46,6 +46,8 @@ tcc ours bulk 12
 native ours bulk 0
 clang-O2 ours bulk 0
 clang-fast ours bulk 0
+O2 plain
+clang-O2 plain
 fast mix
 fast mixture
 O2 changes
@@ -200,6 +202,7 @@ torch() {
 # --- The steps that are programs --------------------------------------------
 
 # Compiles a program; the shared files are compiled once per set of flags.
+# plain.c calls two copies of fill.c.
 program() { # SET NAME
     [ ! -e "$OUT/$1-$2" ] || return 0
     set -- $1 $2 "$(compiler_of $1) $(flags_of $1)"
@@ -208,7 +211,18 @@ program() { # SET NAME
             $3 -std=c99 -I. $STB_FLAGS -c -o $OUT/$1-$unit.o \
                 bench/$unit.c || return 1
     done
-    $3 $LDFLAGS -o $OUT/$1-$2 $OUT/$1-bench.o $OUT/$1-core.o $OUT/$1-$2.o
+    copies=
+    if [ $2 = plain ]; then
+        for copy in plain avx2; do
+            option=
+            [ $copy = plain ] || option=-mavx2
+            $3 $option -std=c99 -I. -DFILL=fill_$copy \
+                -c -o $OUT/$1-$copy-fill.o bench/fill.c || return 1
+            copies="$copies $OUT/$1-$copy-fill.o"
+        done
+    fi
+    $3 $LDFLAGS -o $OUT/$1-$2 $OUT/$1-bench.o $OUT/$1-core.o $OUT/$1-$2.o \
+        $copies
 }
 
 # Prints what is not here, or nothing.
@@ -228,6 +242,7 @@ obstacle() { # SET PROGRAM
     native) has avx512bw -mavx512bw || echo 'no AVX-512 here' ;;
     esac
     case $2 in
+    plain) has avx2 -mavx2 || echo 'no AVX2 here' ;;
     mixture)
         echo '#include "stb_ds.h"' | $CC $STB_FLAGS -E -x c - >/dev/null 2>&1 ||
             echo 'stb_ds.h is not installed'

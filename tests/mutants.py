@@ -38,8 +38,8 @@ MOST_MISSED = 2
 # The ways of tests/ways.sh in which faults are shown: the usual one, with
 # sanitizers, the small build, then those of other tables of vectors, mips,
 # which has 32 bits and no table, and Windows' files.
-WAYS = ["cc", "gcc-sanitize", "small", "gcc-plain", "gcc-avx2", "gcc-avx512bw",
-        "aarch64", "mips", "windows"]
+WAYS = ["cc", "gcc-sanitize", "small", "gcc-plain", "gcc-sse2", "gcc-avx2",
+        "gcc-avx512bw", "aarch64", "mips", "windows"]
 STB_FLAGS = shlex.split(os.environ.get("STB_FLAGS", ""))
 CORE = ["-DSTATESAMPLER_STB_DS"] if STB_FLAGS else []
 # Where functions are not inlined, each fault is compiled in one place only: a

@@ -39,6 +39,8 @@ gcc-O0         sum     -            gcc -O0 $c99
 gcc-O3         sum     -            gcc -O3 $c99
 gcc-Os         orders  -            gcc -Os $c99
 gcc-plain      bulk    -            gcc -O2 $c99 -ffreestanding
+gcc-sse2       bulk    -            gcc -O2 $c99 -DSTATESAMPLER_AVX2=0
+clang-sse2     bulk    -            clang -O2 $c99 -DSTATESAMPLER_AVX2=0
 small          small   -            gcc -Os $c99 -DSTATESAMPLER_ONLY_SHUFFLE
 gcc-avx2       bulk    cpu=avx2     gcc -O3 $c99 -mavx2
 gcc-avx512bw   bulk    cpu=avx512bw gcc -O3 $c99 -mavx512bw

@@ -61,7 +61,7 @@ calls='min max abs open close read write lseek fsync fcntl flock unlink rename
 
 with_macros() { # LANGUAGE COMMAND...
     { printf '#include <%s.h>\n' stddef stdint errno fcntl stdio stdlib string \
-          time dirent sys/file unistd
+          time dirent sys/file unistd ${x86:+immintrin}
       printf '#define %s poison poison\n' $words
       printf '#define %s(...) poison poison\n' $calls
       source_of IMPLEMENTATION HOSTED

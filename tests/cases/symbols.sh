@@ -31,6 +31,37 @@ wasm_vectors() { # freestanding|ordinary FLAG...
     wasm "$@" && node "$root/tests/wasm.js" core.wasm "$root/tests/vectors.json"
 }
 
+# A hosted program for x86-64 has bulk for AVX2, too, and chooses. Where it was
+# not asked for, or cannot be, there is one bulk and nothing to choose by.
+both_bulks() { # COMMAND...
+    source_of IMPLEMENTATION HOSTED >hosted.c
+    source_of IMPLEMENTATION >core.c
+    quietly compile c both.o "$@" $STRICT -O2 <hosted.c
+    nm both.o | grep -q ' t ssmp_avx2_vectors_fill$'
+    nm both.o | grep -q ' t ssmp_vectors_fill$'
+    nm -u both.o | grep -q ' __cpu_model$'
+    objdump -d both.o | awk '/^[0-9a-f]+ </ { name = $2 }
+        /%ymm/ { print name }' | sort -u >wide
+    at_least 2 "$(wc -l <wide)" 'functions for AVX2'
+    grep -v '^<ssmp_avx2_' wide | nothing
+    source_of IMPLEMENTATION | compile c own.o "$@" -O2 \
+        -DSTATESAMPLER_AVX2=1
+    nm own.o | grep -q ssmp_avx2_
+    nm -u own.o | nothing
+    quietly compile c one.1.o "$@" -O2 <core.c
+    quietly compile c one.2.o "$@" -Os <hosted.c
+    quietly compile c one.3.o "$@" -O2 -mavx2 <hosted.c
+    quietly compile c one.4.o "$@" -O2 -DSTATESAMPLER_AVX2=0 <hosted.c
+    quietly compile c one.5.o "$@" -O2 -ffreestanding <hosted.c
+    mkdir renamed
+    cp statesampler.h renamed/other.h
+    sed 's/statesampler\.h/other.h/' hosted.c >renamed/hosted.c
+    (cd renamed && "$@" -O2 -c -o ../one.6.o hosted.c)
+    for object in one.*.o; do
+        nm $object | grep -E 'ssmp_avx2|__cpu_model' | sed "s/^/$object: /"
+    done | nothing
+}
+
 # The assertion macro is nothing unless it is defined; that it is called where
 # it is defined is test_assert's test.
 assert_is_nothing() {
@@ -55,6 +86,14 @@ list_tests() {
                 no_symbols ordinary $compiler -O3 $flags
         done
     done
+    [ $machine != x86_64 ] || for compiler in gcc clang; do
+        ! tool $compiler "bulk for SSE2 and for AVX2: $compiler" ||
+            add_test "bulk for SSE2 and for AVX2: $compiler" \
+                both_bulks $compiler -std=c99
+    done
+    [ $machine != x86_64 ] || ! tool qemu-x86_64 'no AVX2' ||
+        add_test 'test_vectors, on a processor without AVX2' \
+            try cc test_vectors reduced qemu-x86_64 -cpu Nehalem
     if tool gcc 'STATESAMPLER_ASSERT'; then
         add_test 'STATESAMPLER_ASSERT is nothing by default' assert_is_nothing
     fi
