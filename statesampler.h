@@ -477,10 +477,11 @@ OPTIONS
                                 nothing.
    STATESAMPLER_AVX2            an expression that says if the processor, an
                                 x86-64, has AVX2: fills then take half of the
-                                time. HOSTED has one, but for Windows. With 0
-                                there is code for AVX2 only if -mavx2 asks for
-                                it. (So it is, too, where this file has another
-                                name, and with -Os.)
+                                time. HOSTED has one, except on Windows. Define
+                                it as 0 where the linker misses __cpu_model (zig
+                                cc): then only -mavx2 makes code for AVX2, as it
+                                is with -Os, and where this file has another
+                                name.
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
                                 SHUFFLE, INTERLEAVED and PAD. init, load and
                                 describe refuse the rest (EINVAL_LEFT_OUT).
