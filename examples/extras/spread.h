@@ -48,6 +48,28 @@ static inline const char *spread_error(int code)
                                 : statesampler_error(code);
 }
 
+/* Counts the samples of each group in `sizes`. Returns the most that one has;
+   0 if an id is wrong. */
+static inline uint64_t spread_count(uint64_t *sizes, const uint64_t *ids,
+                                    uint64_t samples, uint64_t groups)
+{
+    uint64_t largest = 0, i;
+
+    for (i = 0; i < groups; i++)
+        sizes[i] = 0;
+    for (i = 0; i < samples; i++) {
+        uint64_t *size;
+
+        if (ids[i] >= groups)
+            return 0;
+        size = &sizes[ids[i]];
+        ++*size;
+        if (*size > largest)
+            largest = *size;
+    }
+    return largest;
+}
+
 /* Lists the samples of each group side by side, in the order of a shuffle.
    ids: each one's group, below `groups`. members, work: a word for each sample,
    for each group. Returns `largest`; 0 if an id is wrong, before it lists. */
@@ -56,102 +78,155 @@ static inline uint64_t spread_list(const statesampler_perm *order,
                                    uint64_t groups, uint64_t *members,
                                    uint64_t *work)
 {
-    uint64_t out[256], largest = 0, end = 0, i, k, some, *group;
-    const uint64_t listed = (uint64_t)1 << 63;
+    const uint64_t largest = spread_count(work, ids, samples, groups);
+    const uint64_t listed = (uint64_t)1 << 63; /* added to a next place */
+    uint64_t out[256], end = 0, i, k, some;
 
-    for (i = 0; i < groups; i++)
-        work[i] = 0;
-    for (i = 0; i < samples; i++) {
-        if (ids[i] >= groups)
-            return 0;
-        some = ++work[ids[i]];
-        largest = some > largest ? some : largest;
-    }
+    if (largest == 0)
+        return 0;
     for (i = 0; i < samples; i += some) {
-        some = samples - i < 256 ? samples - i : 256;
+        some = samples - i;
+        if (some > 256)
+            some = 256;
         statesampler_perm_fill(order, i, 1, out, (size_t)some);
         for (k = 0; k < some; k++) {
-            group = &work[ids[out[k]]];
+            uint64_t *group = &work[ids[out[k]]];
+
             if (*group < listed) { /* its size; from now on, its next place */
-                end += *group;
-                *group = listed + end - *group;
+                const uint64_t size = *group;
+
+                *group = listed + end;
+                end += size;
             }
-            members[(*group)++ - listed] = out[k];
+            members[*group - listed] = out[k];
+            ++*group;
         }
     }
     return largest;
+}
+
+/* The turns, so that no group comes twice in `apart` positions. Longer rounds
+   mix better, so as few turns as are enough; `apart` of them always are. */
+static inline uint64_t spread_choose_turns(const spread *s)
+{
+    uint64_t turns = 2, length;
+
+    while (turns < s->apart) { /* it nearly doubles each time */
+        length = s->samples / (turns * s->largest + 1);
+        /* As many rounds have so many samples, if one of them is not whole. */
+        if (length * (turns - 1) + 1 >= s->apart)
+            return turns;
+        if (turns > s->apart / 2)
+            turns = s->apart;
+        else
+            turns = 2 * turns - 1;
+    }
+    return turns;
 }
 
 /* Chooses the rounds; again if a field has changed. EINVAL: apart is 0, or not
    0 < largest <= samples <= 2^62. EROOM: see above. Then nothing changes. */
 static inline int spread_begin(spread *s)
 {
-    uint64_t turns = 2, n = s->samples;
+    const uint64_t n = s->samples;
     statesampler_perm perm;
 
     if (s->largest - 1 >= n || s->apart == 0 || n > STATESAMPLER_MAX_SAMPLES)
         return STATESAMPLER_EINVAL;
     if (s->largest > spread_room(n, s->apart))
         return SPREAD_EROOM;
-    /* Longer rounds mix better; but with `apart` turns any are long enough. */
-    while (turns < s->apart &&
-           n / (turns * s->largest + 1) * (turns - 1) + 1 < s->apart)
-        turns = turns > s->apart / 2 ? s->apart : 2 * turns - 1;
-    s->turns = turns;
-    s->rounds = s->largest == 1 ? 1 : turns * s->largest + 1;
+    s->turns = spread_choose_turns(s);
+    s->rounds = 1;
+    if (s->largest > 1)
+        s->rounds = s->turns * s->largest + 1;
     s->length = n / s->rounds;
     s->longer = n % s->rounds;
     statesampler_perm_init(&perm, n, s->seed, s->epoch, 1 + s->rounds);
     s->first = statesampler_perm_at(&perm, 0);
-    s->first -= s->largest * s->apart == n ? s->first % s->apart : 0;
+    if (s->largest * s->apart == n) /* only whole steps are apart */
+        s->first -= s->first % s->apart;
     return STATESAMPLER_OK;
 }
 
 /* The first place of a round; its others are `rounds` apart. First places are
    in `turns` rows of `largest`, the last one alone. Rounds take one from each
-   row in turn: so the next round's is `largest` further, modulo `rounds`. */
+   row in turn, from its end: so the next round's is `largest` further, modulo
+   `rounds`. */
 static inline uint64_t spread_place(const spread *s, uint64_t round)
 {
-    return round + 1 == s->rounds ? round
-           : (round % s->turns + 1) * s->largest - 1 - round / s->turns;
+    const uint64_t row = round % s->turns, taken = round / s->turns;
+
+    if (round + 1 == s->rounds)
+        return round;
+    return (row + 1) * s->largest - 1 - taken;
 }
 
 /* How many samples are before a round. Rounds whose first place is below
-   `longer` have one more: they are `whole` rows, and `rest` places of a row. */
+   `longer` have one more: these places are `whole` rows, and the beginning of
+   the next row. */
 static inline uint64_t spread_start(const spread *s, uint64_t round)
 {
-    uint64_t row = round % s->turns, taken = round / s->turns;
-    uint64_t whole = s->longer / s->largest, rest = s->longer % s->largest;
+    const uint64_t row = round % s->turns;
+    const uint64_t whole = s->longer / s->largest;
+    /* The places of the next row that come first, as they are at its end. */
+    const uint64_t shorter = s->largest - s->longer % s->largest;
+    uint64_t taken = round / s->turns; /* from each row */
+    uint64_t more = taken * whole;     /* rounds before are longer */
 
-    rest += taken + (row > whole);
-    return round * s->length + taken * whole + (row < whole ? row : whole) +
-           (rest > s->largest ? rest - s->largest : 0);
+    if (row <= whole) {
+        more += row;
+    } else { /* a place of the next row, too */
+        more += whole;
+        taken++;
+    }
+    if (taken > shorter)
+        more += taken - shorter;
+    return round * s->length + more;
+}
+
+/* The round that has the sample at a place of the order of all rounds. Sets
+   *start to that of its first sample. */
+static inline uint64_t spread_round(uint64_t *start, const spread *s,
+                                    uint64_t at)
+{
+    uint64_t round = s->rounds - 1;
+
+    if (s->length > 0 && at / s->length < round)
+        round = at / s->length;
+    *start = spread_start(s, round);
+    while (*start > at) { /* half as far away each time */
+        round -= (*start - at + s->length) / (s->length + 1);
+        *start = spread_start(s, round);
+    }
+    return round;
 }
 
 /* Turns positions into samples, each time those of a round. */
 static inline void spread_map(const spread *s, uint64_t *out, size_t count)
 {
-    uint64_t at, round, start, place, length;
-    statesampler_perm perm;
-    size_t i, some;
+    while (count > 0) {
+        const uint64_t at = (*out + s->first) % s->samples;
+        uint64_t start, round = spread_round(&start, s, at);
+        uint64_t place = spread_place(s, round), length = s->length;
+        statesampler_perm perm;
+        size_t i, some = 0;
 
-    for (; count > 0; count -= some, out += some) {
-        at = (*out + s->first) % s->samples;
-        round = s->length > 0 ? at / s->length : s->rounds;
-        round = round < s->rounds ? round : s->rounds - 1;
-        while ((start = spread_start(s, round)) > at) /* half as far away */
-            round -= (start - at + s->length) / (s->length + 1);
-        place = spread_place(s, round);
-        length = s->length + (place < s->longer);
-        start += *out - at; /* modulo 2^64 */
-        for (some = 0; some < count && out[some] - start < length; some++)
+        if (place < s->longer)
+            length++;
+        start += *out - at; /* the position of its first sample; may wrap */
+        while (some < count && out[some] - start < length) {
             out[some] -= start;
+            some++;
+        }
         statesampler_perm_init(&perm, length, s->seed, s->epoch, 1 + round);
         statesampler_perm_map(&perm, out, some);
         for (i = 0; i < some; i++) {
             out[i] = place + s->rounds * out[i];
-            out[i] = s->members == NULL ? out[i] : s->members[out[i]];
+            if (s->members != NULL)
+                out[i] = s->members[out[i]];
         }
+        out += some;
+        count -= some;
     }
 }
 
