@@ -40,9 +40,17 @@ static inline const char *ledger_error(int code)
 static inline uint64_t ledger_run(const uint64_t *done, uint64_t window,
                                   uint64_t ticket)
 {
-    uint64_t word = done[ticket % window / 64] >> ticket % 64;
+    const uint64_t word = done[ticket % window / 64] >> ticket % 64;
 
-    return ~word == 0 ? 64 : word & 1;
+    if (~word == 0)
+        return 64;
+    return word & 1;
+}
+
+/* The bit of a ticket in its word. */
+static inline uint64_t ledger_bit(uint64_t ticket)
+{
+    return (uint64_t)1 << ticket % 64;
 }
 
 /* Begins at ticket 0. `done` has window / 64 words, the ledger's from now on.
@@ -54,7 +62,8 @@ static inline int ledger_init(ledger *l, uint64_t *done, uint64_t window,
 
     if (window == 0 || window % 64 > 0 || window >> 32 > 0)
         return STATESAMPLER_EINVAL;
-    l->frontier = l->next = 0;
+    l->frontier = 0;
+    l->next = 0;
     l->window = window;
     l->end = end;
     l->done = done;
@@ -68,43 +77,61 @@ static inline int ledger_init(ledger *l, uint64_t *done, uint64_t window,
    The search ends a window after the frontier, whose bit is 0. */
 static inline int ledger_issue(ledger *l, uint64_t *ticket)
 {
-    uint64_t run;
+    uint64_t run = ledger_run(l->done, l->window, l->next);
 
-    while ((run = ledger_run(l->done, l->window, l->next)) > 0)
+    while (run > 0) {
         l->next += run;
+        run = ledger_run(l->done, l->window, l->next);
+    }
     if (l->next - l->frontier == l->window || l->next >= l->end)
         return 0;
-    *ticket = l->next++;
+    *ticket = l->next;
+    l->next++;
     return 1;
 }
 
-/* OK: the ticket is issued, and not done. EDONE: it is done. EISSUED: it was not
-   issued since the load. */
+/* OK: the ticket is issued, and not done. EDONE: it is done. EISSUED: it was
+   not issued since the load. */
 static inline int ledger_status(const ledger *l, uint64_t ticket)
 {
     uint64_t run = ledger_run(l->done, l->window, ticket);
 
     if (ticket < l->frontier || (ticket - l->frontier < l->window && run > 0))
         return LEDGER_EDONE;
-    return ticket >= l->next ? LEDGER_EISSUED : STATESAMPLER_OK;
+    if (ticket >= l->next)
+        return LEDGER_EISSUED;
+    return STATESAMPLER_OK;
+}
+
+/* Moves the frontier over all that is done. Behind it the bits are those of
+   tickets a window later, so they become 0. */
+static inline void ledger_advance(ledger *l)
+{
+    uint64_t run = ledger_run(l->done, l->window, l->frontier);
+
+    while (run > 0) {
+        uint64_t *word = &l->done[l->frontier % l->window / 64];
+
+        if (run == 64)
+            *word = 0;
+        else
+            *word &= ~ledger_bit(l->frontier);
+        l->frontier += run;
+        run = ledger_run(l->done, l->window, l->frontier);
+    }
+    if (l->next < l->frontier)
+        l->next = l->frontier;
 }
 
 /* Takes a ticket back. EDONE, EISSUED: nothing has changed; drop its result. */
 static inline int ledger_done(ledger *l, uint64_t ticket)
 {
-    int code = ledger_status(l, ticket);
-    uint64_t run;
+    const int code = ledger_status(l, ticket);
 
     if (code != STATESAMPLER_OK)
         return code;
-    l->done[ticket % l->window / 64] |= (uint64_t)1 << ticket % 64;
-    /* Behind the frontier the bits are those of tickets a window later. */
-    while ((run = ledger_run(l->done, l->window, l->frontier)) > 0) {
-        l->done[l->frontier % l->window / 64] &=
-            run == 64 ? 0 : ~((uint64_t)1 << l->frontier % 64);
-        l->frontier += run;
-    }
-    l->next = l->next < l->frontier ? l->frontier : l->next;
+    l->done[ticket % l->window / 64] |= ledger_bit(ticket);
+    ledger_advance(l);
     return STATESAMPLER_OK;
 }
 
@@ -139,7 +166,8 @@ static inline int ledger_save(const ledger *l, uint64_t *state, size_t words)
    one that is done. */
 static inline uint64_t ledger_ahead(const uint64_t *state, size_t words)
 {
-    uint64_t window = 64 * ((uint64_t)words - 3), ahead = window;
+    const uint64_t window = 64 * ((uint64_t)words - 3);
+    uint64_t ahead = window;
 
     while (ahead > 0 &&
            ledger_run(state + 2, window, state[1] + ahead - 1) == 0)
@@ -170,7 +198,8 @@ static inline int ledger_describe(const uint64_t *state, size_t words,
     place->ahead = ledger_ahead(state, words);
     place->done = 0;
     for (i = 0; i < place->ahead; i++)
-        place->done += ledger_run(state + 2, window, state[1] + i) > 0;
+        if (ledger_run(state + 2, window, state[1] + i) > 0)
+            place->done++;
     return STATESAMPLER_OK;
 }
 
@@ -190,10 +219,11 @@ static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
     if (place.ahead > l->window)
         return LEDGER_EAHEAD;
     ledger_init(l, l->done, l->window, l->end);
-    l->frontier = l->next = place.frontier;
+    l->frontier = place.frontier;
+    l->next = place.frontier;
     for (i = place.frontier; i < place.frontier + place.ahead; i++)
-        l->done[i % l->window / 64] |=
-            (uint64_t)(ledger_run(state + 2, window, i) > 0) << i % 64;
+        if (ledger_run(state + 2, window, i) > 0)
+            l->done[i % l->window / 64] |= ledger_bit(i);
     return STATESAMPLER_OK;
 }
 
