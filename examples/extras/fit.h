@@ -56,8 +56,9 @@ static inline void fit_init(fit *f, uint32_t most, uint32_t size,
 static inline uint32_t fit_length(const void *lengths, uint32_t width,
                                   uint64_t number)
 {
-    return width == 2 ? ((const uint16_t *)lengths)[number]
-                      : ((const uint32_t *)lengths)[number];
+    if (width == 2)
+        return ((const uint16_t *)lengths)[number];
+    return ((const uint32_t *)lengths)[number];
 }
 
 /* The place of the lowest bit of a word that is not 0. */
@@ -76,7 +77,10 @@ static inline uint32_t fit_lowest(uint64_t word)
 
 static inline void fit_put(fit *f, uint32_t bag, uint32_t number)
 {
-    f->below[number] = f->bags[bag / 64] >> bag % 64 & 1 ? f->top[bag] : number;
+    if ((f->bags[bag / 64] >> bag % 64 & 1) != 0)
+        f->below[number] = f->top[bag];
+    else
+        f->below[number] = number;
     f->top[bag] = number;
     fit_mark(f, bag);
 }
@@ -100,32 +104,65 @@ static inline uint32_t fit_find(const fit *f, uint32_t bag)
     uint64_t bits;
     uint32_t word;
 
-    bag = bag > f->first ? bag : f->first;
+    if (bag < f->first)
+        bag = f->first;
     bits = f->bags[bag / 64] >> bag % 64;
-    word = bag / 64 + 1;
     if (bits != 0)
         return bag + fit_lowest(bits);
-    while ((bits = f->words[word / 64] >> word % 64) == 0)
+    /* The bag's own word has no more: so the next one that is not 0. */
+    word = bag / 64 + 1;
+    bits = f->words[word / 64] >> word % 64;
+    while (bits == 0) { /* ends at the last bag's word */
         word += 64 - word % 64;
+        bits = f->words[word / 64];
+    }
     word += fit_lowest(bits);
     return 64 * word + fit_lowest(f->bags[word]);
 }
 
-/* Packs the first `count` lengths. Each turn of the inner loop takes one. */
-static inline void fit_bins(fit *f, uint32_t count)
+/* Puts each length into its bag. */
+static inline void fit_sort(fit *f, uint32_t count)
 {
-    uint32_t i, bag, used;
+    uint32_t i, bag;
 
-    for (f->first = f->size, i = 0; i < count; i++) {
-        bag = (f->size - f->lengths[i]) % f->size; /* if it is wrong, too */
-        f->first = bag < f->first ? bag : f->first;
+    f->first = f->size;
+    for (i = 0; i < count; i++) {
+        /* A wrong length, too, gets a bag that exists. */
+        bag = (f->size - f->lengths[i]) % f->size;
+        if (bag < f->first)
+            f->first = bag;
         fit_put(f, bag, i);
     }
-    f->bins = f->ends[0] = 0;
-    for (i = 0; i < count; f->ends[++f->bins] = i)
-        for (used = 0; (bag = fit_find(f, used)) < f->size;
-             used += f->size - bag)
-            f->order[i++] = fit_take(f, bag);
+}
+
+/* Fills a bin, whose first number becomes order[taken]. Returns how many
+   lengths are taken then. */
+static inline uint32_t fit_fill(fit *f, uint32_t taken)
+{
+    uint32_t used = 0, bag = fit_find(f, used);
+
+    while (bag < f->size) { /* each turn takes a length */
+        f->order[taken] = fit_take(f, bag);
+        taken++;
+        used += f->size - bag;
+        bag = fit_find(f, used);
+    }
+    return taken;
+}
+
+/* Packs the first `count` lengths. */
+static inline void fit_bins(fit *f, uint32_t count)
+{
+    uint32_t taken = 0;
+
+    fit_sort(f, count);
+    f->bins = 0;
+    f->ends[0] = 0;
+    while (taken < count) {
+        taken = fit_fill(f, taken);
+        f->bins++;
+        f->ends[f->bins] = taken;
+    }
 }
 
 /* Shuffles the bins: lengths[b] becomes the one in place b. */
