@@ -25,18 +25,23 @@ STATESAMPLER_WRAP_BEGIN
    wrap, or a step that seek refuses. */
 static inline int recall_carry(statesampler *s, uint64_t epoch)
 {
-    const uint64_t now = statesampler_epoch(s), step = statesampler_step(s);
-    const uint64_t at = statesampler_position(s);
+    const uint64_t now = statesampler_epoch(s), at = statesampler_position(s);
     const uint64_t global =
         (uint64_t)s->run.shape.world_size * s->run.shape.batch_size;
-    const int back = epoch < now;
-    uint64_t by = back ? now - epoch : epoch - now;
+    uint64_t step = statesampler_step(s), samples; /* to the epoch's first */
     int code;
 
-    by = by * s->run.num_samples + (back ? at : global - 1 - at);
-    code = statesampler_seek(s, back ? step - by / global : step + by / global);
-    return code == STATESAMPLER_OK && statesampler_epoch(s) != epoch
-               ? STATESAMPLER_ERANGE : code;
+    if (epoch < now) {
+        samples = (now - epoch) * s->run.num_samples + at;
+        step -= samples / global; /* the first one that is not before it */
+    } else {
+        samples = (epoch - now) * s->run.num_samples - at;
+        step += (samples + global - 1) / global;
+    }
+    code = statesampler_seek(s, step);
+    if (code == STATESAMPLER_OK && statesampler_epoch(s) != epoch)
+        return STATESAMPLER_ERANGE;
+    return code;
 }
 
 /* The sources in the state of a mix or mixture; 0: it is of neither. */
@@ -73,8 +78,9 @@ static inline int recall_init(statesampler_mix *mix,
         if (code == STATESAMPLER_OK)
             code = statesampler_init(&sources[i].sampler, &desc);
     }
-    return code != STATESAMPLER_OK ? code : statesampler_mix_init(
-        mix, sources, place.num_sources, place.stop);
+    if (code != STATESAMPLER_OK)
+        return code;
+    return statesampler_mix_init(mix, sources, place.num_sources, place.stop);
 }
 
 /* Goes to the beginning of the state's epoch, and from there to its turn. A mix
@@ -95,11 +101,13 @@ static inline int recall_present(statesampler_mix *mix,
             return 0;
         statesampler_begin(s, 2 * desc.epoch - statesampler_epoch(s));
     }
-    return statesampler_mix_init(mix, mix->sources, mix->num_sources,
-                                 mix->stop) == STATESAMPLER_OK &&
-           statesampler_mix_seek(mix, turn) == STATESAMPLER_OK &&
-           statesampler_mix_save(mix, scratch, size) == STATESAMPLER_OK &&
-           memcmp(scratch + 24, state + 24, size - 32) == 0;
+    if (statesampler_mix_init(mix, mix->sources, mix->num_sources,
+                              mix->stop) != STATESAMPLER_OK ||
+        statesampler_mix_seek(mix, turn) != STATESAMPLER_OK ||
+        statesampler_mix_save(mix, scratch, size) != STATESAMPLER_OK)
+        return 0;
+    /* Neither the epoch, which counts on from 0, nor the check word. */
+    return memcmp(scratch + 24, state + 24, size - 32) == 0;
 }
 
 /* Goes from a mix's epoch to one that is `by` later; earlier if that wraps. A
