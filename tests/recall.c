@@ -363,11 +363,63 @@ static void refuse(uint32_t number)
     CHECK(recall_sources(state, size - 1) == 0);
 }
 
+/* --- recall_carry --------------------------------------------------------- */
+
+/* The first step that begins in an epoch; STATESAMPLER_NONE if none does. */
+static uint64_t first_step_of(statesampler s, uint64_t epoch)
+{
+    uint64_t step = 0;
+
+    CHECK(statesampler_seek(&s, 0) == STATESAMPLER_OK);
+    while (statesampler_epoch(&s) < epoch) {
+        step++;
+        CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
+    }
+    return statesampler_epoch(&s) == epoch ? step : STATESAMPLER_NONE;
+}
+
+/* From every step of some epochs to each other epoch. Where steps divide the
+   length, each epoch begins with a step. */
+static void carries(uint64_t num_samples, uint32_t world_size)
+{
+    uint64_t step, epoch, want;
+    statesampler_desc desc;
+    statesampler from, s;
+
+    memset(&desc, 0, sizeof desc);
+    desc.num_samples = num_samples;
+    desc.world_size = world_size;
+    desc.batch_size = 4;
+    desc.tail = STATESAMPLER_TAIL_CARRY;
+    CHECK(statesampler_init(&from, &desc) == STATESAMPLER_OK);
+    for (step = 0; step * 4 * world_size < 5 * num_samples; step++) {
+        CHECK(statesampler_seek(&from, step) == STATESAMPLER_OK);
+        for (epoch = 0; epoch < 5; epoch++) {
+            if (epoch == statesampler_epoch(&from))
+                continue;
+            s = from;
+            want = first_step_of(s, epoch);
+            if (want == STATESAMPLER_NONE) {
+                CHECK(STATESAMPLER_KIND(recall_carry(&s, epoch)) ==
+                      STATESAMPLER_ERANGE);
+                continue;
+            }
+            CHECK(recall_carry(&s, epoch) == STATESAMPLER_OK);
+            CHECK(statesampler_epoch(&s) == epoch);
+            CHECK(statesampler_step(&s) == want);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     uint64_t answers = 0, asked = 0, found = 0;
     uint32_t number, round, rounds = check_reduced(argc, argv) ? 200u : 2000u;
 
+    for (number = 1; number < 40; number++) {
+        carries(number, 1);
+        carries(number, 2);
+    }
     for (round = 0; round < rounds; round++) {
         describe_run();
         serve_all(round % 3 == 0 ? 0 : round % 3 == 1 ? 200 : 30);

@@ -286,6 +286,46 @@ static uint32_t long_stages(schedule *s, uint64_t turn, void *context)
     return SCHEDULE_MOST_TURNS - 1;
 }
 
+/* The steps that a source has had. */
+static uint64_t steps_of(const run *r, uint32_t i)
+{
+    const statesampler *s = &r->sources[i].sampler;
+
+    return statesampler_epoch(s) * statesampler_num_steps(s) +
+           statesampler_step(s);
+}
+
+static uint32_t longest_stages(schedule *s, uint64_t turn, void *context)
+{
+    (void)turn;
+    (void)context;
+    s->sources[0].share = 1;
+    s->sources[1].share = 2;
+    s->sources[2].share = 5;
+    return SCHEDULE_MOST_TURNS;
+}
+
+/* Eight of the longest stages have 2^31 turns, and the weights of a mix must
+   sum to less. */
+static void test_longest(void)
+{
+    static run r;
+    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0};
+    uint64_t stages;
+
+    for (stages = 7; stages < 19; stages++) {
+        const uint64_t turn = SCHEDULE_MOST_TURNS * stages;
+
+        begin(&r, &tale);
+        CHECK(schedule_seek(&r.s, &r.mix, turn, longest_stages, NULL) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_turn(&r.mix) == turn);
+        CHECK(steps_of(&r, 0) == turn / 8);
+        CHECK(steps_of(&r, 1) == turn / 4);
+        CHECK(steps_of(&r, 2) == turn / 8 * 5);
+    }
+}
+
 static void test_far(void)
 {
     static run r;
@@ -299,10 +339,7 @@ static void test_far(void)
           STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&r.mix) == turn);
     for (i = 0; i < 3; i++) {
-        const statesampler *s = &r.sources[i].sampler;
-
-        steps[i] = statesampler_epoch(s) * statesampler_num_steps(s) +
-                   statesampler_step(s);
+        steps[i] = steps_of(&r, i);
         sum += steps[i];
     }
     CHECK(sum == turn);
@@ -508,6 +545,7 @@ int main(int argc, char **argv)
     test_stages(reduced ? 20 : 500);
     test_places(reduced ? 20 : 500);
     test_far();
+    test_longest();
     test_tokens(reduced ? 3000 : 30000);
     test_refusals();
     return check_done("schedule");
