@@ -51,6 +51,14 @@ static inline void example_must(int code)
     }
 }
 
+/* The same with a code of a header of extras, whose function `say` knows it. */
+static inline void example_must_say(int code, const char *(*say)(int code))
+{
+    if (code < 0) {
+        example_fail(1, "%s", say(code));
+    }
+}
+
 /* The same for a file, which the message names. */
 static inline void example_file(const char *path, int code)
 {
