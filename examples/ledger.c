@@ -77,7 +77,7 @@ static void work(ledger *l, uint32_t workers, uint64_t killed)
         if (time >= killed)
             return;
         until[first] = NEVER;
-        example_must(ledger_done(l, ticket[first]));
+        example_must_say(ledger_done(l, ticket[first]), ledger_error);
         now.times[ticket[first] / SAMPLES][sample[first]]++;
         if (done % 64 == 0) {
             example_must(ledger_save(l, now.ledger, LEDGER_WORDS(WINDOW)));
@@ -100,13 +100,14 @@ static int run(int way, uint32_t every)
     memset(&saved, 0, sizeof saved);
     for (kills = 0;; kills++) {
         now = saved;
-        example_must(ledger_init(&l, bits, WINDOW, TICKETS));
+        example_must_say(ledger_init(&l, bits, WINDOW, TICKETS), ledger_error);
         if (way == LOW_WATER)
             l.frontier = l.next = now.frontier;
         else if (way == SKIP)
             l.frontier = l.next = now.next;
         else if (now.next > 0)
-            example_must(ledger_load(&l, now.ledger, LEDGER_WORDS(WINDOW)));
+            example_must_say(ledger_load(&l, now.ledger, LEDGER_WORDS(WINDOW)),
+                             ledger_error);
         work(&l, kills > 0 ? 1 + draw(WORKERS) : 64, draw(2 * every));
         if (l.frontier == TICKETS)
             return kills;

@@ -3,7 +3,8 @@
 
        begin WINDOW END   issue   done TICKET   save   load BYTES
 
-   A ticket or "none"; bytes in hexadecimal; OK or the name of an error. */
+   A ticket or "none"; bytes in hexadecimal; OK or the kind of an error, as those
+   languages name it. */
 #include "statesampler.h"
 #include "examples/extras/ledger.h"
 
@@ -20,13 +21,28 @@ static ledger l;
 
 static void answer(int code)
 {
-    puts(code == STATESAMPLER_OK ? "OK"
-         : code == LEDGER_EDONE ? "EDONE"
-         : code == LEDGER_EISSUED ? "EISSUED"
-         : code == LEDGER_EAHEAD ? "EAHEAD"
-         : STATESAMPLER_KIND(code) == STATESAMPLER_EMISMATCH ? "EMISMATCH"
-         : STATESAMPLER_KIND(code) == STATESAMPLER_ECORRUPT ? "ECORRUPT"
-                                                            : "EINVAL");
+    switch (code) {
+    case STATESAMPLER_OK:
+        puts("OK");
+        break;
+    case LEDGER_EDONE:
+        puts("EDONE");
+        break;
+    case LEDGER_EISSUED:
+        puts("EISSUED");
+        break;
+    case LEDGER_EAHEAD:
+        puts("EAHEAD");
+        break;
+    case LEDGER_EWINDOW:
+        puts("EINVAL");
+        break;
+    case LEDGER_EEND:
+        puts("EMISMATCH");
+        break;
+    default:
+        puts("ECORRUPT");
+    }
 }
 
 static void issue(void)
@@ -71,7 +87,7 @@ int main(void)
         if (strncmp(line, "begin ", 6) == 0) {
             uint64_t window = strtoull(line + 6, &end, 10);
 
-            answer(window > WIDEST ? STATESAMPLER_EINVAL
+            answer(window > WIDEST ? LEDGER_EWINDOW
                                    : ledger_init(&l, bits, window,
                                                  strtoull(end, NULL, 10)));
         } else if (strncmp(line, "done ", 5) == 0) {

@@ -20,6 +20,8 @@ STATESAMPLER_WRAP_BEGIN
 #define LEDGER_EDONE (-1001)
 #define LEDGER_EISSUED (-1002)
 #define LEDGER_EAHEAD (-1003)
+#define LEDGER_EWINDOW (-1004)
+#define LEDGER_EEND (-1005)
 
 typedef struct ledger {
     uint64_t frontier;    /* not done; all tickets before it are */
@@ -30,10 +32,20 @@ typedef struct ledger {
 
 static inline const char *ledger_error(int code)
 {
-    return code == LEDGER_EDONE     ? "this ticket is done already"
-           : code == LEDGER_EISSUED ? "this ticket was not issued"
-           : code == LEDGER_EAHEAD  ? "tickets are done beyond the window"
-                                    : statesampler_error(code);
+    switch (code) {
+    case LEDGER_EDONE:
+        return "this ticket is done already";
+    case LEDGER_EISSUED:
+        return "this ticket was not issued";
+    case LEDGER_EAHEAD:
+        return "tickets are done beyond the window";
+    case LEDGER_EWINDOW:
+        return "a window is 64, 128, ... tickets, below 2^32";
+    case LEDGER_EEND:
+        return "the state has tickets done past the end";
+    default:
+        return statesampler_error(code);
+    }
 }
 
 /* How many tickets from this one on are done: 0, 1, or all 64 of a word. */
@@ -54,14 +66,14 @@ static inline uint64_t ledger_bit(uint64_t ticket)
 }
 
 /* Begins at ticket 0. `done` has window / 64 words, the ledger's from now on.
-   EINVAL: window is not 64, 128, ... below 2^32. */
+   EWINDOW: window is not 64, 128, ... below 2^32. */
 static inline int ledger_init(ledger *l, uint64_t *done, uint64_t window,
                               uint64_t end)
 {
     uint64_t i;
 
     if (window == 0 || window % 64 > 0 || window >> 32 > 0)
-        return STATESAMPLER_EINVAL;
+        return LEDGER_EWINDOW;
     l->frontier = 0;
     l->next = 0;
     l->window = window;
@@ -191,9 +203,10 @@ static inline int ledger_describe(const uint64_t *state, size_t words,
 
     if (words < 4 || state[0] != LEDGER_HEAD(window))
         return STATESAMPLER_ECORRUPT_MAGIC;
-    if ((ledger_check(state, words) |
-         ledger_run(state + 2, window, state[1])) != 0)
+    if (ledger_check(state, words) != 0)
         return STATESAMPLER_ECORRUPT_CHECK;
+    if (ledger_run(state + 2, window, state[1]) > 0) /* its frontier is done */
+        return STATESAMPLER_ECORRUPT_POSITION;
     place->frontier = state[1];
     place->ahead = ledger_ahead(state, words);
     place->done = 0;
@@ -204,8 +217,8 @@ static inline int ledger_describe(const uint64_t *state, size_t words,
 }
 
 /* Goes on where a state was saved, in this ledger's window and to its end.
-   ECORRUPT: it is damaged. EMISMATCH, EAHEAD: tickets are done past the end, or
-   past the window. Nothing has then changed. */
+   ECORRUPT: it is damaged. EEND, EAHEAD: tickets are done past the end, or past
+   the window. Nothing has then changed. */
 static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
 {
     uint64_t window = 64 * ((uint64_t)words - 3), i;
@@ -215,7 +228,7 @@ static inline int ledger_load(ledger *l, const uint64_t *state, size_t words)
     if (code != STATESAMPLER_OK)
         return code;
     if (place.frontier > l->end || place.ahead > l->end - place.frontier)
-        return STATESAMPLER_EMISMATCH;
+        return LEDGER_EEND;
     if (place.ahead > l->window)
         return LEDGER_EAHEAD;
     ledger_init(l, l->done, l->window, l->end);
