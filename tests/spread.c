@@ -1,5 +1,6 @@
-/* spread.c - does examples/extras/spread.h keep a group's samples apart, each exactly
-   once an epoch, through kills and changes of ranks, and is it a shuffle? */
+/* spread.c - does examples/extras/spread.h keep a group's samples apart, each
+   exactly once an epoch, through kills and changes of ranks, and is it a
+   shuffle? */
 #include "statesampler.h"
 #include "examples/extras/spread.h"
 
@@ -350,12 +351,14 @@ static void errors(void)
     const uint64_t most = STATESAMPLER_MAX_SAMPLES;
     statesampler_perm order;
     uint64_t i;
+    int code;
 
-    refuses(0, 0, 4, STATESAMPLER_EINVAL);
-    refuses(9, 0, 4, STATESAMPLER_EINVAL);
-    refuses(9, 10, 1, STATESAMPLER_EINVAL);
-    refuses(9, 2, 0, STATESAMPLER_EINVAL);
-    refuses(most + 1, 1, 1, STATESAMPLER_EINVAL);
+    refuses(0, 0, 4, SPREAD_ELARGEST);
+    refuses(0, 1, 4, SPREAD_ELARGEST);
+    refuses(9, 0, 4, SPREAD_ELARGEST);
+    refuses(9, 10, 1, SPREAD_ELARGEST);
+    refuses(9, 2, 0, SPREAD_EAPART);
+    refuses(most + 1, 1, 1, SPREAD_ESAMPLES);
     refuses(9, 3, 4, SPREAD_EROOM);
     refuses(3, 2, 8, SPREAD_EROOM);
     refuses(most, most, 2, SPREAD_EROOM);
@@ -363,8 +366,10 @@ static void errors(void)
     CHECK(spread_room(100, 10) == 10 && spread_room(99, 10) == 9);
     CHECK(strcmp(spread_error(SPREAD_EROOM),
                  "the largest group is larger than spread_room") == 0);
-    CHECK(spread_error(STATESAMPLER_EINVAL) ==
-          statesampler_error(STATESAMPLER_EINVAL));
+    for (code = SPREAD_ESAMPLES; code < SPREAD_EROOM; code++)
+        CHECK(strcmp(spread_error(code), spread_error(code + 1)) != 0);
+    CHECK(spread_error(SPREAD_ESAMPLES - 1) ==
+          statesampler_error(SPREAD_ESAMPLES - 1));
     CHECK(statesampler_perm_init(&order, 5, 0, 0, 0) == STATESAMPLER_OK);
     for (i = 0; i < 5; i++) {
         ids[i] = i < 4 ? i : 7;

@@ -22,7 +22,11 @@
 
 STATESAMPLER_WRAP_BEGIN
 
-#define SPREAD_EROOM (-1011) /* beside the errors of statesampler.h */
+/* Errors, beside those of statesampler.h. */
+#define SPREAD_EROOM (-1011)
+#define SPREAD_EAPART (-1012)
+#define SPREAD_ELARGEST (-1013)
+#define SPREAD_ESAMPLES (-1014)
 
 /* Set the first six, on which the order depends. members: of spread_list; NULL
    if the data is sorted by group. largest: samples in the largest group. apart:
@@ -44,8 +48,18 @@ static inline uint64_t spread_room(uint64_t samples, uint64_t apart)
 
 static inline const char *spread_error(int code)
 {
-    return code == SPREAD_EROOM ? "the largest group is larger than spread_room"
-                                : statesampler_error(code);
+    switch (code) {
+    case SPREAD_EROOM:
+        return "the largest group is larger than spread_room";
+    case SPREAD_EAPART:
+        return "apart is 0";
+    case SPREAD_ELARGEST:
+        return "the largest group has no samples, or more than there are";
+    case SPREAD_ESAMPLES:
+        return "there are more than 2^62 samples";
+    default:
+        return statesampler_error(code);
+    }
 }
 
 /* Counts the samples of each group in `sizes`. Returns the most that one has;
@@ -124,15 +138,20 @@ static inline uint64_t spread_choose_turns(const spread *s)
     return turns;
 }
 
-/* Chooses the rounds; again if a field has changed. EINVAL: apart is 0, or not
-   0 < largest <= samples <= 2^62. EROOM: see above. Then nothing changes. */
+/* Chooses the rounds; again if a field has changed. EAPART: apart is 0.
+   ELARGEST, ESAMPLES: not 0 < largest <= samples <= 2^62. EROOM: see above.
+   Then nothing changes. */
 static inline int spread_begin(spread *s)
 {
     const uint64_t n = s->samples;
     statesampler_perm perm;
 
-    if (s->largest - 1 >= n || s->apart == 0 || n > STATESAMPLER_MAX_SAMPLES)
-        return STATESAMPLER_EINVAL;
+    if (s->apart == 0)
+        return SPREAD_EAPART;
+    if (s->largest == 0 || s->largest > n)
+        return SPREAD_ELARGEST;
+    if (n > STATESAMPLER_MAX_SAMPLES)
+        return SPREAD_ESAMPLES;
     if (s->largest > spread_room(n, s->apart))
         return SPREAD_EROOM;
     s->turns = spread_choose_turns(s);
