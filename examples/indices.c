@@ -95,7 +95,8 @@ static const history_stretch *next_stretch(void)
     const int of_mix = saved.num_sources > 0;
     int code = of_mix ? history_mix_next(&mix_walk) : history_next(&walk);
 
-    example_file(path, code);
+    if (code < 0)
+        example_fail(1, "%s: %s", path, history_error(code));
     if (code == 0)
         return NULL;
     return of_mix ? &mix_walk.stretch : &walk.stretch;
@@ -154,7 +155,7 @@ static int print_served(uint64_t step, uint32_t of_rank)
         for (i = 0; code == 1 && i < count; i++)
             batch[i] += statesampler_mix_offset(&mix_walk.mix, source);
     }
-    example_must(code);
+    example_must_say(code, history_error);
     if (code == 1)
         print_batch(epoch, step, of_rank, saved.num_sources > 0, source, count);
     return code;
@@ -226,7 +227,7 @@ static int print_mix_places(const history_stretch *stretch, uint64_t index)
     uint32_t source = 0;
     int found = 0;
 
-    example_must(history_mix_go(&mix_walk, r.epoch, low));
+    example_must_say(history_mix_go(&mix_walk, r.epoch, low), history_error);
     while (source + 1 < saved.num_sources &&
            index >= statesampler_mix_offset(&mix_walk.mix, source + 1))
         source++;
@@ -298,6 +299,18 @@ static int print_places(uint64_t index)
 
 /* --- answers from a state ------------------------------------------------- */
 
+/* Why a file of this size is no state that can be asked. */
+static const char *why_not_opened(int code, size_t size)
+{
+    if (memcmp(state, "SSL1", 4) == 0)
+        return "a ledger has tickets: ask the state of its sampler";
+    if (size == PACK && memcmp(state, "SSMP", 4) == 0)
+        return "pack.h's state has no lengths";
+    if (STATESAMPLER_KIND(code) == STATESAMPLER_EIO)
+        return strerror(errno);
+    return recorder_error(code);
+}
+
 static void open_state(void)
 {
     size_t size = 0;
@@ -316,10 +329,7 @@ static void open_state(void)
     if (code == STATESAMPLER_OK && r.batch_size > BATCH)
         code = STATESAMPLER_ECAPACITY;
     if (code != STATESAMPLER_OK)
-        example_fail(1, "%s: %s", path, memcmp(state, "SSL1", 4) == 0 ?
-                     "a ledger has tickets: ask the state of its sampler" :
-                     size == PACK && memcmp(state, "SSMP", 4) == 0 ?
-                     "pack.h's state has no lengths" : example_error(code));
+        example_fail(1, "%s: %s", path, why_not_opened(code, size));
 }
 
 /* Ends the program if there is no such step. */

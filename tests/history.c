@@ -829,11 +829,34 @@ static void test_mix_refusals(void)
           STATESAMPLER_EMISMATCH_SOURCES);
 }
 
+/* A walk over bytes that nobody has checked may meet an event of the other kind
+   of run: of a mix for a sampler, of a sampler for a mix. */
+static void test_other_events(void)
+{
+    static const unsigned char words[24] = {1};
+    static mix_run r;
+    history_event event = {HISTORY_RANKS, 0, 0, words, 32};
+    history_mix_walk walk;
+
+    memset(&r, 0, sizeof r);
+    r.num_sources = 1;
+    r.desc[0].num_samples = 50;
+    r.desc[0].world_size = 1;
+    CHECK(start_mix(&r));
+    CHECK(history_apply(&r.sources[0].sampler, &event) == HISTORY_EEVENT);
+    memset(&walk, 0, sizeof walk);
+    walk.mix = r.mix;
+    event.kind = HISTORY_LENGTH;
+    CHECK(history_mix_apply(&walk, &event) == HISTORY_EEVENT);
+    CHECK(strstr(history_error(HISTORY_EEVENT), "no kind") != NULL);
+    CHECK(history_error(RECALL_EEPOCH) == recall_error(RECALL_EEPOCH));
+}
+
 static void test_sentences(void)
 {
     int code;
 
-    for (code = HISTORY_EOTHER; code <= HISTORY_EFULL; code++)
+    for (code = HISTORY_EEVENT; code <= HISTORY_EFULL; code++)
         CHECK(strcmp(history_error(code), statesampler_error(-9999)) != 0);
     CHECK(strcmp(history_error(STATESAMPLER_ERANGE_END),
                  statesampler_error(STATESAMPLER_ERANGE_END)) == 0);
@@ -848,6 +871,7 @@ int main(int argc, char **argv)
     test_full();
     test_damage();
     test_mix_refusals();
+    test_other_events();
     test_sentences();
     return check_done("history");
 }

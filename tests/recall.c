@@ -1,6 +1,6 @@
-/* recall.c - does examples/extras/recall.h answer for every turn of every rank what
-   was served, whatever state it has, and nothing else? And recorder.h, for the
-   ranks that go on from it? */
+/* recall.c - does examples/extras/recall.h answer for every turn of every rank
+   what was served, whatever state it has, and nothing else? And recorder.h, for
+   the ranks that go on from it? */
 #include "statesampler.h"
 #include "examples/extras/recorder.h"
 
@@ -241,8 +241,8 @@ static uint64_t ask(uint32_t number)
     answers = compare(&mix, now, states[number].from_start ? 0 : turn,
                       past, desc.world_size, state);
     if (run.stop == STATESAMPLER_STOP_NEVER) {
-        CHECK(STATESAMPLER_KIND(recall_mix(&mix, sources, state, size, scratch,
-                                           7, 0)) == STATESAMPLER_ERANGE);
+        CHECK(recall_mix(&mix, sources, state, size, scratch, 7, 0) ==
+              RECALL_EEPOCH);
         return answers;
     }
     for (epoch = 0; epoch < EPOCHS; epoch++) {
@@ -400,8 +400,7 @@ static void carries(uint64_t num_samples, uint32_t world_size)
             s = from;
             want = first_step_of(s, epoch);
             if (want == STATESAMPLER_NONE) {
-                CHECK(STATESAMPLER_KIND(recall_carry(&s, epoch)) ==
-                      STATESAMPLER_ERANGE);
+                CHECK(recall_carry(&s, epoch) == STATESAMPLER_ERANGE_END);
                 continue;
             }
             CHECK(recall_carry(&s, epoch) == STATESAMPLER_OK);
@@ -430,6 +429,10 @@ int main(int argc, char **argv)
         for (number = 0; number < num_states; number++)
             found += ask_next(number);
     }
+    CHECK(strstr(recall_error(RECALL_EEPOCH), "one epoch") != NULL);
+    CHECK(recorder_error(RECALL_EEPOCH) == recall_error(RECALL_EEPOCH));
+    CHECK(recall_error(RECALL_EEPOCH - 1) ==
+          statesampler_error(RECALL_EEPOCH - 1));
     CHECK(answers > asked * 20 && found > asked * 2);
     printf("%u runs: %u states answered for %u turns of a rank, as served\n",
            (unsigned)rounds, (unsigned)asked, (unsigned)answers);

@@ -1,6 +1,6 @@
-/* recorder.c - does examples/extras/recorder.h answer for nothing but a state's next
-   step, whatever the run did before the state and after it? And if the run is
-   said to have been straight, and was, is each answer what was served? */
+/* recorder.c - does examples/extras/recorder.h answer for nothing but a state's
+   next step, whatever the run did before the state and after it? And if the run
+   is said to have been straight, and was, is each answer what was served? */
 #include "statesampler.h"
 #include "examples/extras/recorder.h"
 

@@ -48,6 +48,7 @@ STATESAMPLER_WRAP_BEGIN
 #define HISTORY_EFULL (-1401)
 #define HISTORY_EORDER (-1402)
 #define HISTORY_EOTHER (-1403)
+#define HISTORY_EEVENT (-1404)
 
 /* What an event is, and the words that it has after its place. */
 #define HISTORY_SEEK 1    /* the step, or turn, that was sought */
@@ -82,11 +83,18 @@ typedef struct history {
 
 static inline const char *history_error(int code)
 {
-    return code == HISTORY_EFULL    ? "the history has no room for an event"
-           : code == HISTORY_EORDER ? "the run is before the last event of "
-                                      "the history"
-           : code == HISTORY_EOTHER ? "the history is of another run"
-                                    : statesampler_error(code);
+    switch (code) {
+    case HISTORY_EFULL:
+        return "the history has no room for an event";
+    case HISTORY_EORDER:
+        return "the run is before the last event of the history";
+    case HISTORY_EOTHER:
+        return "the history is of another run";
+    case HISTORY_EEVENT:
+        return "the history has an event of no kind that such a run has";
+    default:
+        return recall_error(code);
+    }
 }
 
 /* --- bytes ---------------------------------------------------------------- */
@@ -448,7 +456,7 @@ static inline int history_apply(statesampler *s, const history_event *event)
     case HISTORY_LENGTH:
         return statesampler_resize(s, word);
     default:
-        return STATESAMPLER_ECORRUPT;
+        return HISTORY_EEVENT;
     }
 }
 
@@ -886,7 +894,7 @@ static inline int history_mix_apply(history_mix_walk *walk,
         walk->epoch = epoch;
         return code;
     default:
-        return STATESAMPLER_ECORRUPT;
+        return HISTORY_EEVENT;
     }
 }
 

@@ -20,9 +20,18 @@
 
 STATESAMPLER_WRAP_BEGIN
 
+#define RECALL_EEPOCH (-1031) /* beside the errors of statesampler.h */
+
+static inline const char *recall_error(int code)
+{
+    if (code == RECALL_EEPOCH)
+        return "a mix with the stop rule NEVER has one epoch";
+    return statesampler_error(code);
+}
+
 /* Goes to the first step that begins in an epoch, as the steps of CARRY are
-   counted through all epochs. One that is too far off is another where numbers
-   wrap, or a step that seek refuses. */
+   counted through all epochs. ERANGE: no step begins in it, or it is so far off
+   that numbers wrap. */
 static inline int recall_carry(statesampler *s, uint64_t epoch)
 {
     const uint64_t now = statesampler_epoch(s), at = statesampler_position(s);
@@ -40,7 +49,7 @@ static inline int recall_carry(statesampler *s, uint64_t epoch)
     }
     code = statesampler_seek(s, step);
     if (code == STATESAMPLER_OK && statesampler_epoch(s) != epoch)
-        return STATESAMPLER_ERANGE;
+        return STATESAMPLER_ERANGE_END;
     return code;
 }
 
@@ -119,7 +128,7 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
     uint64_t before, each;
 
     if (mix->stop == STATESAMPLER_STOP_NEVER)
-        return STATESAMPLER_ERANGE; /* it has one epoch */
+        return RECALL_EEPOCH;
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < mix->num_sources; i++) {
             before = statesampler_epoch(&mix->sources[i].sampler);
@@ -143,7 +152,7 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
    ask it by mix_at, for other ranks after mix_reshape. In the state's epoch it
    is at the state's turn. Others, and with RESTART and NEVER epochs of datasets
    that have ended, are what the state's ranks and weights serve in them.
-   drop_last is the run's. Errors: mix_load's; ERANGE: NEVER has one epoch. */
+   drop_last is the run's. Errors: mix_load's; EEPOCH: NEVER has one epoch. */
 static inline int recall_mix(statesampler_mix *mix,
                              statesampler_source *sources, const void *from,
                              size_t size, unsigned char *scratch,

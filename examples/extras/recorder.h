@@ -37,7 +37,7 @@ static inline const char *recorder_error(int code)
         return "a state is one place of a run: it cannot know whether the run"
                " made a seek or a begin, or had other weights, ranks, batches"
                " or another length, before it or after it";
-    return statesampler_error(code);
+    return recall_error(code);
 }
 
 static inline int recorder_open_sampler(recorder *r, const void *state,
@@ -70,8 +70,8 @@ static inline int recorder_open_sampler(recorder *r, const void *state,
 }
 
 /* Reads a state. `sources` and `scratch` are as for recall_mix: a sampler needs
-   none. ERANGE: there is no such epoch. EINVAL: a description that init
-   refuses. ECORRUPT, EVERSION: as load. */
+   none. ERANGE, RECALL_EEPOCH: there is no such epoch. EINVAL: a description
+   that init refuses. ECORRUPT, EVERSION: as load. */
 static inline int recorder_open(recorder *r, statesampler_source *sources,
                                 const void *state, size_t size,
                                 unsigned char *scratch)

@@ -1476,7 +1476,7 @@ epoch_option() {
     # From epoch 9, 2^63 + 1 epochs of 50 samples are 50 where numbers wrap.
     for e in 4 9223372036854775818 18446744073709551614; do
         status 1 straight state --where 11 --epoch $e
-        finds 'no such step\|too far from the base' err
+        finds 'past the end of the epoch\|too far from the base' err
     done
 }
 
