@@ -70,8 +70,9 @@ static double by_plans(uint32_t plan, uint32_t budget)
     double packs = 0;
     packer p;
 
-    example_must(pack_init(&p, &desc, lengths, 4, count, budget, bits,
-                           numbers));
+    example_must_say(pack_init(&p, &desc, lengths, 4, count, budget, bits,
+                               numbers),
+                     pack_error);
     for (; statesampler_epoch(&p.sampler) == 0; pack_pass(&p, p.plan.bins))
         packs += p.plan.bins;
     return share(packs, budget);

@@ -24,6 +24,12 @@ STATESAMPLER_WRAP_BEGIN
 #define PACK_ELENGTH (-1101)
 #define PACK_EFEW (-1102)
 #define PACK_EOTHER (-1103)
+#define PACK_EWORLD (-1104)
+#define PACK_EDROP (-1105)
+#define PACK_EEMPTY (-1106)
+#define PACK_EPLAN (-1107)
+#define PACK_EBUDGET (-1108)
+#define PACK_EWIDTH (-1109)
 
 typedef struct packer {
     statesampler sampler; /* stands at the plan */
@@ -37,11 +43,55 @@ typedef struct packer {
 
 static inline const char *pack_error(int code)
 {
-    return code == PACK_ELENGTH  ? "a length is 0 or above the budget"
-           : code == PACK_EFEW   ? "there are fewer lengths than samples"
-           : code == PACK_EOTHER ? "the state has another budget, size of "
-                                  "plans, or lengths"
-                                 : statesampler_error(code);
+    switch (code) {
+    case PACK_ELENGTH:
+        return "a length is 0 or above the budget";
+    case PACK_EFEW:
+        return "there are fewer lengths than samples";
+    case PACK_EOTHER:
+        return "the state has another budget, size of plans, or lengths";
+    case PACK_EWORLD:
+        return "plans are batches of a sampler with world_size 1";
+    case PACK_EDROP:
+        return "drop_last is not for plans";
+    case PACK_EEMPTY:
+        return "there are no samples to pack";
+    case PACK_EPLAN:
+        return "a plan (batch_size) has 1 to 2^32 - 2 samples";
+    case PACK_EBUDGET:
+        return "a budget is 1 to 2^32 - 2 tokens";
+    case PACK_EWIDTH:
+        return "a length has 2 or 4 bytes";
+    default:
+        return statesampler_error(code);
+    }
+}
+
+/* Whether a plan may have so many samples, or a pack so many tokens. */
+static inline int pack_fits(uint32_t number)
+{
+    return number > 0 && number < 0xffffffff;
+}
+
+/* OK if plans can be made of such a description, lengths and budget. */
+static inline int pack_check(const statesampler_desc *desc, uint32_t width,
+                             uint64_t count, uint32_t budget)
+{
+    if (desc->world_size > 1)
+        return PACK_EWORLD;
+    if (desc->drop_last > 0)
+        return PACK_EDROP;
+    if (desc->num_samples == 0)
+        return PACK_EEMPTY;
+    if (!pack_fits(desc->batch_size))
+        return PACK_EPLAN;
+    if (!pack_fits(budget))
+        return PACK_EBUDGET;
+    if (width != 2 && width != 4)
+        return PACK_EWIDTH;
+    if (count < desc->num_samples)
+        return PACK_EFEW;
+    return STATESAMPLER_OK;
 }
 
 /* Makes the plan at which the sampler stands. */
@@ -69,24 +119,21 @@ static inline void pack_pass(packer *p, uint64_t packs)
 }
 
 /* Begins at desc->epoch, with plans of desc->batch_size samples; world_size is
-   1. Reads all `count` lengths, which are not to change. EINVAL, EFEW; ELENGTH:
-   p->number is the first sample whose length is wrong. */
+   1. Reads all `count` lengths, which are not to change. Errors: what
+   statesampler_init says, those of pack_check; ELENGTH: p->number is the first
+   sample whose length is wrong. */
 static inline int pack_init(packer *p, const statesampler_desc *desc,
                             const void *lengths, uint32_t width, uint64_t count,
                             uint32_t budget, uint64_t *words, uint32_t *numbers)
 {
     const uint32_t plan = desc->batch_size;
-    const int code = statesampler_init(&p->sampler, desc);
     uint64_t h = 0, length;
+    int code = statesampler_init(&p->sampler, desc);
 
+    if (code == STATESAMPLER_OK)
+        code = pack_check(desc, width, count, budget);
     if (code != STATESAMPLER_OK)
         return code;
-    if (desc->world_size > 1 || desc->drop_last > 0 || desc->num_samples == 0 ||
-        plan - 1 >= 0xfffffffe || budget - 1 >= 0xfffffffe ||
-        (width != 2 && width != 4))
-        return STATESAMPLER_EINVAL;
-    if (count < desc->num_samples)
-        return PACK_EFEW;
     p->lengths = lengths;
     p->width = width;
     for (p->number = 0; p->number < desc->num_samples; p->number++) {
@@ -136,9 +183,12 @@ static inline int pack_load(packer *p, const uint64_t *state, size_t words)
 {
     int code;
 
-    if (words != PACK_STATE || state[words - 3] >> 32 > 0 ||
-        state[words - 1] != statesampler_hash(0, state, 8 * (words - 1)))
-        return STATESAMPLER_ECORRUPT;
+    if (words != PACK_STATE)
+        return STATESAMPLER_ECORRUPT_SIZE;
+    if (state[words - 1] != statesampler_hash(0, state, 8 * (words - 1)))
+        return STATESAMPLER_ECORRUPT_CHECK;
+    if (state[words - 3] >> 32 > 0)
+        return STATESAMPLER_ECORRUPT_POSITION;
     if (state[words - 2] != p->digest)
         return PACK_EOTHER;
     code = statesampler_load(&p->sampler, state, STATESAMPLER_STATE_BYTES);
