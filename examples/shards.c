@@ -91,7 +91,7 @@ static int train(uint64_t position)
     const uint16_t *tokens;
     uint32_t k;
 
-    example_must(shards_find(&data, position, &k, &place));
+    example_must_say(shards_find(&data, position, &k, &place), shards_error);
     must(k, shards_read(&data, k, place, &tokens));
     id = data.file[k].first + place;
     statesampler_audit_add(&now.audit, &id, 1);

@@ -1,7 +1,7 @@
-/* shards.c - examples/extras/shards.h: each sequence of shards of any size once in an
-   epoch, with at most `window` shards open, for several ranks in one process.
-   What is wrong with a file is an error, and nothing ends the program. The
-   shards are in the present folder. */
+/* shards.c - examples/extras/shards.h: each sequence of shards of any size once
+   in an epoch, with at most `window` shards open, for several ranks in one
+   process. What is wrong with a file is an error, and nothing ends the program.
+   The shards are in the present folder. */
 #include "statesampler.h"
 #include "check.h"
 #include "examples/extras/shards.h"
@@ -159,15 +159,15 @@ static void check_files(void)
     write_good(0, 100);
     write_good(1, 50);
     write_good(2, 100);
-    CHECK(open_all(0, 3) == STATESAMPLER_EINVAL);
-    CHECK(open_all(3, 0) == STATESAMPLER_EINVAL);
+    CHECK(open_all(0, 3) == SHARDS_ELENGTH);
+    CHECK(open_all(3, 0) == SHARDS_EWINDOW);
     CHECK(open_all(10, 1) == STATESAMPLER_OK && all.sequences == 9 + 4 + 9);
     shards_begin(&all, 0);
-    CHECK(shards_find(&all, 22, &k, &place) == STATESAMPLER_ERANGE);
+    CHECK(shards_find(&all, 22, &k, &place) == SHARDS_EPOSITION);
     CHECK(shards_find(&all, STATESAMPLER_NONE, &k, &place) ==
-          STATESAMPLER_ERANGE);
-    CHECK(shards_read(&all, 3, 0, &tokens) == STATESAMPLER_ERANGE);
-    CHECK(shards_read(&all, 1, 4, &tokens) == STATESAMPLER_ERANGE);
+          SHARDS_EPOSITION);
+    CHECK(shards_read(&all, 3, 0, &tokens) == SHARDS_ESEQUENCE);
+    CHECK(shards_read(&all, 1, 4, &tokens) == SHARDS_ESEQUENCE);
     CHECK(shards_read(&all, 0, 8, &tokens) == STATESAMPLER_OK);
     /* It changes, or goes, while the program runs. */
     write_shard(1, 60, SHARDS_HEADER + 2 * 60);
@@ -194,6 +194,7 @@ static void check_files(void)
 static void check_names(void)
 {
     static char folder[2000];
+    int code;
 
     memset(folder, 'x', sizeof folder - 1);
     memset(&all, 0, sizeof all);
@@ -203,8 +204,10 @@ static void check_names(void)
     CHECK(strcmp(shards_error(STATESAMPLER_EIO), strerror(ENAMETOOLONG)) == 0);
     CHECK(strstr(shards_error(SHARDS_ESHARD), "no shard") != NULL);
     CHECK(strstr(shards_error(SHARDS_EMANY), "more than 1000") != NULL);
-    CHECK(strcmp(shards_error(STATESAMPLER_ERANGE),
-                 statesampler_error(STATESAMPLER_ERANGE)) == 0);
+    for (code = SHARDS_ESEQUENCE; code < SHARDS_ESHARD; code++)
+        CHECK(strcmp(shards_error(code), shards_error(code + 1)) != 0);
+    CHECK(shards_error(SHARDS_ESEQUENCE - 1) ==
+          statesampler_error(SHARDS_ESEQUENCE - 1));
 }
 
 static void check_many(void)

@@ -32,6 +32,10 @@
 /* Errors, beside those of statesampler.h. */
 #define SHARDS_ESHARD (-1201)
 #define SHARDS_EMANY (-1202)
+#define SHARDS_ELENGTH (-1203)
+#define SHARDS_EWINDOW (-1204)
+#define SHARDS_EPOSITION (-1205)
+#define SHARDS_ESEQUENCE (-1206)
 
 typedef struct shard {
     uint64_t first, sequences; /* number of its first sequence; how many */
@@ -53,12 +57,24 @@ typedef struct shards {
 /* An error in words. EIO: errno says why. */
 static inline const char *shards_error(int code)
 {
-    if (code == SHARDS_ESHARD)
+    switch (code) {
+    case SHARDS_ESHARD:
         return "it is no shard of tokens, or has changed";
-    if (code == SHARDS_EMANY)
+    case SHARDS_EMANY:
         return "the folder has more than 1000 shards";
-    return STATESAMPLER_KIND(code) == STATESAMPLER_EIO
-               ? strerror(errno) : statesampler_error(code);
+    case SHARDS_ELENGTH:
+        return "a sequence needs a length of at least 1";
+    case SHARDS_EWINDOW:
+        return "a window needs at least 1 shard";
+    case SHARDS_EPOSITION:
+        return "the epoch has no such position";
+    case SHARDS_ESEQUENCE:
+        return "there is no such shard, or no such sequence in it";
+    case STATESAMPLER_EIO:
+        return strerror(errno);
+    default:
+        return statesampler_error(code);
+    }
 }
 
 /* The name of a shard. EIO: it is too long. */
@@ -211,17 +227,19 @@ static inline void shards_close(shards *all)
 
 /* --- The order ------------------------------------------------------------ */
 
-/* Counts the shards, perhaps none, and their sequences. EINVAL: length or
-   window is 0. EIO, ESHARD: of shard number `count`. EMANY: of the others there
-   are SHARDS_MOST. */
+/* Counts the shards, perhaps none, and their sequences. ELENGTH, EWINDOW: it is
+   0. EIO, ESHARD: of shard number `count`. EMANY: of the others there are
+   SHARDS_MOST. */
 static inline int shards_open(shards *all)
 {
     char path[1024];
     FILE *more;
     int code;
 
-    if (all->length == 0 || all->window == 0)
-        return STATESAMPLER_EINVAL;
+    if (all->length == 0)
+        return SHARDS_ELENGTH;
+    if (all->window == 0)
+        return SHARDS_EWINDOW;
     while (all->count < SHARDS_MOST) {
         code = shards_map(all, all->count);
         if (STATESAMPLER_KIND(code) == STATESAMPLER_ENOFILE)
@@ -272,7 +290,7 @@ static inline uint32_t shards_search(const shards *all, uint64_t number)
 }
 
 /* The shard k at a position, and the number of the sequence in it; else 0.
-   ERANGE: the epoch has no such position. */
+   EPOSITION: the epoch has no such position. */
 static inline int shards_find(const shards *all, uint64_t position,
                               uint32_t *k, uint64_t *place)
 {
@@ -283,7 +301,7 @@ static inline int shards_find(const shards *all, uint64_t position,
     *k = 0;
     *place = 0;
     if (position >= all->sequences)
-        return STATESAMPLER_ERANGE;
+        return SHARDS_EPOSITION;
     slot = shards_search(all, position);
     from = slot - slot % all->window;
     if (to - from > all->window)
@@ -298,10 +316,10 @@ static inline int shards_find(const shards *all, uint64_t position,
     return STATESAMPLER_OK;
 }
 
-/* Sets *tokens to the length + 1 tokens of a sequence, until the next call; else
-   to NULL. Opens its shard if necessary; if `window` are open, closes those
-   before. ERANGE: there is no such sequence. ENOFILE, EIO, ESHARD: of shard
-   k. */
+/* Sets *tokens to the length + 1 tokens of a sequence, until the next call;
+   else to NULL. Opens its shard if necessary; if `window` are open, closes
+   those before. ESEQUENCE: there is no such sequence. ENOFILE, EIO, ESHARD: of
+   shard k. */
 static inline int shards_read(shards *all, uint32_t k, uint64_t place,
                               const uint16_t **tokens)
 {
@@ -309,7 +327,7 @@ static inline int shards_read(shards *all, uint32_t k, uint64_t place,
 
     *tokens = NULL;
     if (k >= all->count || place >= all->file[k].sequences)
-        return STATESAMPLER_ERANGE;
+        return SHARDS_ESEQUENCE;
     if (all->file[k].map == NULL) {
         if (all->open >= all->window)
             shards_close(all);
