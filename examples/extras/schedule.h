@@ -45,6 +45,7 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_ESTOP (-1304)
 #define SCHEDULE_ETURN (-1305)
 #define SCHEDULE_ETOKENS (-1306)
+#define SCHEDULE_EOWED (-1307)
 
 typedef struct schedule_source {
     double share;   /* in the next stage, beside the other shares: yours */
@@ -88,6 +89,8 @@ static inline const char *schedule_error(int code)
         return "the mix is not in the schedule's stage, or past the turn";
     case SCHEDULE_ETOKENS:
         return "with shares of tokens, the stages to come are not known";
+    case SCHEDULE_EOWED:
+        return "the state owes more than any schedule does: it is forged";
     default:
         return statesampler_error(code);
     }
@@ -502,17 +505,17 @@ static inline int schedule_check_owed(const schedule *s,
         const int64_t owed = (int64_t)schedule_read(from + 8 * (size_t)i);
 
         if (owed > most || owed < -most)
-            return STATESAMPLER_ECORRUPT;
+            return SCHEDULE_EOWED;
         sum += owed;
         if (sum > most || sum < -most)
-            return STATESAMPLER_ECORRUPT;
+            return SCHEDULE_EOWED;
     }
     return STATESAMPLER_OK;
 }
 
 /* Goes on where a state was saved, with a mix that goes on there, too.
-   ECORRUPT: it is damaged, or of another number of sources. Nothing has then
-   changed. */
+   ECORRUPT: it is damaged, or of another number of sources. EOWED: it is
+   forged. Nothing has then changed. */
 static inline int schedule_load(schedule *s, const void *state, size_t size)
 {
     const unsigned char *from = (const unsigned char *)state;
