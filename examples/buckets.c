@@ -83,8 +83,9 @@ static int run_mix(tally *t, double until, uint32_t others)
     for (b = 0; b < BUCKETS; b++)
         buckets[b] = (bucket){SIZE, length((b + 1) * SIZE - 1)};
     for (; desc.rank < RANKS; desc.rank++)
-        example_must(buckets_init(&mix[desc.rank], sources[desc.rank], buckets,
-                                  BUCKETS, BUDGET, &desc));
+        example_must_say(buckets_init(&mix[desc.rank], sources[desc.rank],
+                                      buckets, BUCKETS, BUDGET, &desc),
+                         buckets_error);
     while (statesampler_mix_turn(mix) < statesampler_mix_num_turns(mix)) {
         for (r = 0; !(t->steps < until) && r < others; r++)
             example_must(statesampler_mix_reshape(&mix[r], r, ranks = others));

@@ -49,7 +49,8 @@ static int make_edits(statesampler *s)
     while (statesampler_position(s) >= from[k = all.count]) {
         for (count = 0, id = k; k % 2 == 1 && id < all.ids; id += 20 + k)
             out[count++] = id;
-        example_must(edits_make(&all, s, added[k], out, count));
+        example_must_say(edits_make(&all, s, added[k], out, count),
+                         edits_error);
         e = &made[k];
         printf("position %3d: %4d added, %2d removed, %2d too late\n",
                (int)e->position, (int)e->added, (int)e->removed,

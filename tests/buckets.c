@@ -136,10 +136,10 @@ static void refusals(void)
     choose_two();
     CHECK(begin(mixes, sources[0]) == STATESAMPLER_OK);
     buckets[1].longest = 31;
-    CHECK(begin(mixes, sources[0]) == STATESAMPLER_EINVAL);
+    CHECK(begin(mixes, sources[0]) == BUCKETS_EBUDGET);
     buckets[1].longest = 30;
     buckets[1].sequences = STATESAMPLER_OFF;
-    CHECK(begin(mixes, sources[0]) == STATESAMPLER_EINVAL);
+    CHECK(begin(mixes, sources[0]) == BUCKETS_ESTEPS);
     buckets[1].sequences = STATESAMPLER_MAX_SAMPLES + 1;
     CHECK(STATESAMPLER_KIND(begin(mixes, sources[0])) == STATESAMPLER_EINVAL);
     buckets[1].sequences = 100;
@@ -148,6 +148,10 @@ static void refusals(void)
     desc.rank = 0;
     num_buckets = 0;
     CHECK(STATESAMPLER_KIND(begin(mixes, sources[0])) == STATESAMPLER_EINVAL);
+    CHECK(strstr(buckets_error(BUCKETS_EBUDGET), "budget") != NULL);
+    CHECK(strstr(buckets_error(BUCKETS_ESTEPS), "batches") != NULL);
+    CHECK(buckets_error(BUCKETS_ESTEPS - 1) ==
+          statesampler_error(BUCKETS_ESTEPS - 1));
 }
 
 int main(int argc, char **argv)

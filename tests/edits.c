@@ -1,6 +1,6 @@
-/* edits.c - examples/extras/edits.h: through random edits, ranks, batch sizes and
-   tails, every id that is there is served once in an epoch, no id after it was
-   removed, and positions and ids map to each other. */
+/* edits.c - examples/extras/edits.h: through random edits, ranks, batch sizes
+   and tails, every id that is there is served once in an epoch, no id after it
+   was removed, and positions and ids map to each other. */
 #include "statesampler.h"
 #include "check.h"
 #include "examples/extras/edits.h"
@@ -322,9 +322,13 @@ static void check_sums(void)
     CHECK(edits_make(&all, &s, 5, NULL, 0) == STATESAMPLER_OK);
     before = all;
     CHECK(edits_make(&all, &s, (uint64_t)0 - 2, NULL, 0) < 0);
-    CHECK(edits_make(&all, &s, (uint64_t)0 - 5, NULL, 0) < 0);
-    CHECK(edits_make(&all, &s, max - 4, NULL, 0) < 0);
-    CHECK(edits_make(&all, &s, 1, out, 1) < 0);
+    CHECK(edits_make(&all, &s, (uint64_t)0 - 5, NULL, 0) == EDITS_EIDS);
+    CHECK(edits_make(&all, &s, max - 4, NULL, 0) == EDITS_EIDS);
+    CHECK(edits_make(&all, &s, 1, out, 1) == EDITS_EBOTH);
+    CHECK(strstr(edits_error(EDITS_EBOTH), "not both") != NULL);
+    CHECK(strstr(edits_error(EDITS_EIDS), "2^62") != NULL);
+    CHECK(strstr(edits_error(EDITS_EBACK), "further on") != NULL);
+    CHECK(edits_error(EDITS_EBACK - 1) == statesampler_error(EDITS_EBACK - 1));
     CHECK(edits_make(&all, &s, 0, out, 65) == STATESAMPLER_ECAPACITY);
     CHECK(memcmp(&all, &before, sizeof all) == 0);
     CHECK(statesampler_num_steps(&s) == 5);
@@ -346,7 +350,7 @@ static void check_next_epoch(void)
     statesampler_next(&s, NULL, NULL);
     CHECK(edits_make(&all, &s, 6, NULL, 0) == STATESAMPLER_OK);
     statesampler_begin(&s, 1);
-    CHECK(edits_make(&all, &s, 6, NULL, 0) == STATESAMPLER_EINVAL &&
+    CHECK(edits_make(&all, &s, 6, NULL, 0) == EDITS_EBACK &&
           all.count == 2 && statesampler_num_steps(&s) == 6);
 }
 

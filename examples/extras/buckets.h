@@ -8,16 +8,32 @@
 #ifndef BUCKETS_H
 #define BUCKETS_H
 
+/* Errors, beside those of statesampler.h. */
+#define BUCKETS_EBUDGET (-1601)
+#define BUCKETS_ESTEPS (-1602)
+
 typedef struct bucket {
     uint64_t sequences;
     uint32_t longest; /* tokens */
 } bucket;
 
+static inline const char *buckets_error(int code)
+{
+    switch (code) {
+    case BUCKETS_EBUDGET:
+        return "the budget is too small for one sequence of a bucket";
+    case BUCKETS_ESTEPS:
+        return "a bucket has 2^32 - 1 batches or more";
+    default:
+        return statesampler_error(code);
+    }
+}
+
 /* Makes the mix from an array of `count` sources. desc gives seed, epoch, rank
    and world_size, and the stream of the first bucket. `budget` is the number
    of tokens in a rank's batch, padding included. An epoch has each sequence
-   once. Returns what statesampler_init and mix_init return, and EINVAL if the
-   budget is too small for one sequence. */
+   once. Returns what statesampler_init and mix_init return. EBUDGET: the budget
+   is too small for one sequence. ESTEPS: a bucket has too many batches. */
 static inline int buckets_init(statesampler_mix *mix,
                                statesampler_source *sources,
                                const bucket *buckets, uint32_t count,
@@ -36,7 +52,7 @@ static inline int buckets_init(statesampler_mix *mix,
             budget / (buckets[b].longest ? buckets[b].longest : 1);
         one.tail = STATESAMPLER_TAIL_UNEVEN;
         if (one.batch_size == 0) {
-            return STATESAMPLER_EINVAL;
+            return BUCKETS_EBUDGET;
         }
         code = statesampler_init(&sources[b].sampler, &one);
         if (code != STATESAMPLER_OK) {
@@ -44,7 +60,7 @@ static inline int buckets_init(statesampler_mix *mix,
         }
         steps = statesampler_num_steps(&sources[b].sampler);
         if (steps >= STATESAMPLER_OFF) {
-            return STATESAMPLER_EINVAL;
+            return BUCKETS_ESTEPS;
         }
         sources[b].weight = (uint32_t)steps;
     }

@@ -16,6 +16,11 @@
 
 STATESAMPLER_WRAP_BEGIN
 
+/* Errors, beside those of statesampler.h. */
+#define EDITS_EBOTH (-1701)
+#define EDITS_EIDS (-1702)
+#define EDITS_EBACK (-1703)
+
 typedef struct edit {
     uint64_t position; /* where it was made */
     uint64_t length;   /* of the epoch from then on */
@@ -42,6 +47,20 @@ typedef struct edits {
 #define EDITS_BYTES(count, num_out) \
     (sizeof(char[56]) + sizeof(char[40]) * (count) + \
      sizeof(char[8]) * (num_out))
+
+static inline const char *edits_error(int code)
+{
+    switch (code) {
+    case EDITS_EBOTH:
+        return "an edit adds ids or removes them, not both";
+    case EDITS_EIDS:
+        return "there would be more than 2^62 ids";
+    case EDITS_EBACK:
+        return "the last edit is further on; begin an epoch with a new stack";
+    default:
+        return statesampler_error(code);
+    }
+}
 
 /* Begins the stack of an epoch, in these arrays. */
 static inline void edits_init(edits *all, uint64_t seed, uint64_t epoch,
@@ -216,9 +235,9 @@ static inline uint64_t edits_position(const edits *all, uint64_t k, uint64_t id)
 
 /* Makes an edit at the current position: adds this many new ids, or removes the
    ids of this list that were not served yet. (For both, make two edits.)
-   ECAPACITY: too many edits, or removed ids. EINVAL: both at once, more than
-   2^62 ids, the last edit was made further on, or what statesampler_resize
-   says. Nothing is changed then. */
+   ECAPACITY: too many edits, or removed ids. EBOTH: both at once. EIDS: more
+   than 2^62 ids. EBACK: the last edit was made further on. Or what
+   statesampler_resize says. Nothing is changed then. */
 static inline int edits_make(edits *all, statesampler *s, uint64_t added,
                              const uint64_t *out, uint64_t count)
 {
@@ -229,13 +248,14 @@ static inline int edits_make(edits *all, statesampler *s, uint64_t added,
 
     if (all->count >= all->max_made || count > all->max_out - all->num_out)
         return STATESAMPLER_ECAPACITY;
-    if ((added > 0 && count > 0) ||
-        added > STATESAMPLER_MAX_SAMPLES - all->ids)
-        return STATESAMPLER_EINVAL;
+    if (added > 0 && count > 0)
+        return EDITS_EBOTH;
+    if (added > STATESAMPLER_MAX_SAMPLES - all->ids)
+        return EDITS_EIDS;
     e.position = statesampler_position(s);
     if (all->count > 0) {
         if (e.position < all->made[all->count - 1].position)
-            return STATESAMPLER_EINVAL;
+            return EDITS_EBACK;
         before = all->made[all->count - 1].length;
     }
     /* Padding at an epoch's end serves nothing that is behind it. */
