@@ -54,7 +54,7 @@ static void fill_by_draws(deck *d, uint64_t *out)
 static void fill_by_take(deck *d, uint64_t *out)
 {
     uint32_t i, item = (uint32_t)((splitmix(d->key) >> 32) * d->n >> 32);
-    must(bag_take(&d->b, item) == NULL, "bag_take");
+    must(bag_take(&d->b, item) == STATESAMPLER_OK, "bag_take");
     out[0] = item;
     for (i = 1; i < d->n; i++) {
         bag_draw(&d->b, &item);
@@ -158,7 +158,7 @@ static void deck_init(deck *d, uint32_t n, void (*fill)(deck *, uint64_t *))
     for (i = 0; i < n; i++)
         b.items[i] = i;
     d->b = b;
-    must(bag_begin(&d->b, NULL) == NULL, "bag_begin");
+    must(bag_begin(&d->b, NULL) == STATESAMPLER_OK, "bag_begin");
     d->out = array_of(n);
     d->n = n;
     d->fills = n < ARRAY ? ARRAY / n : 1;

@@ -90,7 +90,7 @@ static const char *take(bag *b, uint32_t *item)
 {
     *item = b->items[b->order[b->held + now.step % (b->count - b->held)]];
     begin_next(b);
-    now.wrong += bag_take(b, *item) != NULL;
+    now.wrong += bag_take(b, *item) != STATESAMPLER_OK;
     erase(&now.came, *item);
     append(&now.came, *item);
     now.at = now.came.size;
@@ -102,7 +102,8 @@ static const char *hold(bag *b, uint32_t *item)
     if (now.came.size == 0)
         return draw(b, item);
     *item = now.came.items[now.came.size - 1];
-    now.wrong += bag_hold(b, *item) != NULL || !erase(&now.came, *item);
+    now.wrong += bag_hold(b, *item) != STATESAMPLER_OK;
+    now.wrong += !erase(&now.came, *item);
     append(&now.hand, *item);
     now.at = now.came.size;
     return "holds";
@@ -113,7 +114,8 @@ static const char *discard(bag *b, uint32_t *item)
     if (now.hand.size == 0)
         return draw(b, item);
     *item = now.hand.items[now.step % now.hand.size];
-    now.wrong += bag_discard(b, *item) != NULL || !erase(&now.hand, *item);
+    now.wrong += bag_discard(b, *item) != STATESAMPLER_OK;
+    now.wrong += !erase(&now.hand, *item);
     append(&now.came, *item);
     now.at = now.came.size;
     return "discards";
@@ -132,7 +134,7 @@ static const char *walk(bag *b, int steps, uint32_t *item)
 static const char *add(bag *b, uint32_t *item)
 {
     *item = now.ids++;
-    now.wrong += bag_add(b, *item) != NULL;
+    now.wrong += bag_add(b, *item) != STATESAMPLER_OK;
     return "adds";
 }
 
@@ -142,7 +144,7 @@ static const char *take_out(bag *b, uint32_t *item)
 
     *item = b->items[now.step % b->count];
     i = find(&now.came, *item);
-    now.wrong += bag_remove(b, *item) != NULL;
+    now.wrong += bag_remove(b, *item) != STATESAMPLER_OK;
     if (erase(&now.came, *item))
         now.at -= i < now.at;
     erase(&now.hand, *item);
@@ -181,10 +183,11 @@ static void step(void)
     uint64_t order[ROOM];
     uint32_t item = ROOM, i;
     bag b = {now.items, order, ROOM, now.count, 7, 0, 0, 0, 0, now.held};
-    const char *what = bag_begin(&b, now.step > 0 ? now.state : NULL);
+    const char *what;
+    int code = bag_begin(&b, now.step > 0 ? now.state : NULL);
 
-    if (what != NULL)
-        example_fail(1, "%s", what);
+    if (code != STATESAMPLER_OK)
+        example_fail(1, "%s", bag_error(code));
     what = act(&b, &item);
     bag_save(&b, now.state);
     now.count = b.count;

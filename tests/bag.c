@@ -1,6 +1,6 @@
-/* bag.c - does examples/extras/bag.h do what a bag must? All functions in any order,
-   against lists of what came and of what is in hands and a count of what is
-   left; after each of them all but the items and the state is lost. */
+/* bag.c - does examples/extras/bag.h do what a bag must? All functions in any
+   order, against lists of what came and of what is in hands and a count of what
+   is left; after each of them all but the items and the state is lost. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
@@ -41,7 +41,7 @@ static void is_killed(bag *b)
     memset(order, 7, sizeof order);
     *b = bag_of(was.count, 0);
     b->held = was.held;
-    CHECK(bag_begin(b, state) == NULL);
+    CHECK(bag_begin(b, state) == STATESAMPLER_OK);
     CHECK(memcmp(old, order, was.count * sizeof order[0]) == 0);
     CHECK(b->seed == was.seed && b->number == was.number);
     CHECK(b->back == was.back && b->drawn == was.drawn && b->base == was.base);
@@ -119,11 +119,11 @@ static void adds(bag *b, uint32_t value)
     bag was = *b;
 
     if (b->count == ROOM) {
-        CHECK(bag_add(b, value) != NULL);
+        CHECK(bag_add(b, value) == BAG_EFULL);
         CHECK(memcmp(&was, b, sizeof was) == 0);
         return;
     }
-    CHECK(bag_add(b, value) == NULL);
+    CHECK(bag_add(b, value) == STATESAMPLER_OK);
     left[value]++;
 }
 
@@ -133,30 +133,30 @@ static void removes(bag *b, uint32_t value)
     uint32_t i = last_of(came, size, value);
 
     if (left[value] > 0) {
-        CHECK(bag_remove(b, value) == NULL);
+        CHECK(bag_remove(b, value) == STATESAMPLER_OK);
         left[value]--;
     } else if (i < size) {
-        CHECK(bag_remove(b, value) == NULL);
+        CHECK(bag_remove(b, value) == STATESAMPLER_OK);
         erase(came, &size, i);
         at -= i < at;
     } else if ((i = last_of(hands, held, value)) < held) {
-        CHECK(bag_remove(b, value) == NULL);
+        CHECK(bag_remove(b, value) == STATESAMPLER_OK);
         erase(hands, &held, i);
     } else {
-        CHECK(bag_remove(b, value) != NULL);
+        CHECK(bag_remove(b, value) == BAG_EITEM);
         CHECK(memcmp(&was, b, sizeof was) == 0);
     }
 }
 
 /* Refused, with nothing changed: neither the bag nor its items. */
-static void refuses(bag *b, const char *(*action)(bag *, uint32_t),
-                    uint32_t value, const char *want)
+static void refuses(bag *b, int (*action)(bag *, uint32_t), uint32_t value,
+                    int want)
 {
     const bag was = *b;
     uint32_t old[ROOM];
 
     memcpy(old, items, sizeof old);
-    CHECK(strcmp(action(b, value), want) == 0);
+    CHECK(action(b, value) == want);
     CHECK(memcmp(&was, b, sizeof was) == 0);
     CHECK(memcmp(old, items, sizeof old) == 0);
 }
@@ -168,16 +168,15 @@ static void takes(bag *b, uint32_t value)
     const int border = held + size == b->count;
 
     if (left[value] == 0 && i == size) {
-        refuses(b, bag_take, value, last_of(hands, held, value) < held
-                                        ? "this item is in a hand"
-                                        : "this item is not in the bag");
+        refuses(b, bag_take, value,
+                last_of(hands, held, value) < held ? BAG_EHAND : BAG_EITEM);
         return;
     }
     if (border)
         goes_back();
     for (p = b->drawn; p < b->count; p++)
         rest[count++] = items[order[p]];
-    CHECK(bag_take(b, value) == NULL);
+    CHECK(bag_take(b, value) == STATESAMPLER_OK);
     if (left[value] > 0)
         left[value]--;
     else
@@ -197,11 +196,10 @@ static void holds(bag *b, uint32_t value)
     const uint32_t i = last_of(came, size, value);
 
     if (i == size) {
-        refuses(b, bag_hold, value,
-                "this item did not come from this bag, or is in a hand");
+        refuses(b, bag_hold, value, BAG_ECAME);
         return;
     }
-    CHECK(bag_hold(b, value) == NULL);
+    CHECK(bag_hold(b, value) == STATESAMPLER_OK);
     erase(came, &size, i);
     hands[held++] = value;
     at = size;
@@ -212,10 +210,10 @@ static void discards(bag *b, uint32_t value)
     const uint32_t i = last_of(hands, held, value);
 
     if (i == held) {
-        refuses(b, bag_discard, value, "this item is in no hand");
+        refuses(b, bag_discard, value, BAG_EFREE);
         return;
     }
-    CHECK(bag_discard(b, value) == NULL);
+    CHECK(bag_discard(b, value) == STATESAMPLER_OK);
     erase(hands, &held, i);
     came[size++] = value;
     at = size;
@@ -272,7 +270,7 @@ static void lives(uint32_t values, uint32_t seed, unsigned turns)
     size = at = held = 0;
     for (i = 0; i < b.count; i++)
         left[items[i] = i % values]++;
-    CHECK(bag_begin(&b, NULL) == NULL);
+    CHECK(bag_begin(&b, NULL) == STATESAMPLER_OK);
     while (turns-- > 0) {
         act(&b, random_below(values), values == VALUES, hold);
         for (all = 0, i = 0; i < VALUES; i++)
@@ -294,14 +292,15 @@ static void is_large(void)
 
     for (i = 0; i < 70000; i++)
         many[i] = i;
-    CHECK(bag_begin(&b, NULL) == NULL);
+    CHECK(bag_begin(&b, NULL) == STATESAMPLER_OK);
     for (i = 0; i < 70000; i++) {
         if (i == 300)
-            CHECK(bag_add(&b, 70000) == NULL);
+            CHECK(bag_add(&b, 70000) == STATESAMPLER_OK);
         CHECK(bag_draw(&b, &item) == 1 && seen[item]++ == 0);
     }
     bag_save(&b, state);
-    CHECK(bag_begin(&b, state) == NULL && b.drawn == 70000 && b.base == 300);
+    CHECK(bag_begin(&b, state) == STATESAMPLER_OK);
+    CHECK(b.drawn == 70000 && b.base == 300);
     for (i = 0; i < 255; i++)
         CHECK(bag_walk(&b, -1, &item) == 1);
     CHECK(bag_walk(&b, -1, &item) == 0 && b.back == 255);
@@ -310,15 +309,13 @@ static void is_large(void)
 
 /* --- errors and forged states --------------------------------------------- */
 
-static void is_refused(bag *b, const unsigned char *from)
+static void is_refused(bag *b, const unsigned char *from, int want)
 {
     const bag was = *b;
     uint64_t old[ROOM];
-    const char *wrong;
 
     memcpy(old, order, sizeof old);
-    wrong = bag_begin(b, from);
-    CHECK(wrong != NULL && strlen(wrong) > 20);
+    CHECK(bag_begin(b, from) == want);
     CHECK(memcmp(&was, b, sizeof was) == 0);
     CHECK(memcmp(old, order, sizeof old) == 0);
 }
@@ -337,7 +334,19 @@ static void is_forged(bag *b, uint32_t drawn, uint32_t base, uint32_t back,
     bag_save(&forged, forged_state);
     forged = *b;
     forged.held = in_hands;
-    is_refused(&forged, forged_state);
+    is_refused(&forged, forged_state, BAG_ESTATE);
+}
+
+/* Each code has a sentence of its own; the header has those of all others. */
+static void sentences(void)
+{
+    int code;
+
+    for (code = BAG_EFULL; code <= BAG_EROOM; code++) {
+        CHECK(strlen(bag_error(code)) > 20);
+        CHECK(strcmp(bag_error(code), bag_error(code - 1)) != 0);
+    }
+    CHECK(bag_error(BAG_EFULL - 1) == statesampler_error(BAG_EFULL - 1));
 }
 
 static void errors(int reduced)
@@ -347,14 +356,14 @@ static void errors(int reduced)
 
     for (i = 0; i < ROOM; i++)
         items[i] = i;
-    CHECK(bag_begin(&b, NULL) == NULL);
+    CHECK(bag_begin(&b, NULL) == STATESAMPLER_OK);
     for (i = 0; i < 9; i++)
         bag_draw(&b, &item);
-    CHECK(bag_add(&b, 50) == NULL && bag_walk(&b, -1, &item) == 1);
+    CHECK(bag_add(&b, 50) == STATESAMPLER_OK && bag_walk(&b, -1, &item) == 1);
     bag_save(&b, state);
     for (i = 0; i < 128; i++) {
         state[i / 8] ^= (unsigned char)(1 << i % 8);
-        is_refused(&b, state);
+        is_refused(&b, state, BAG_ESTATE);
         state[i / 8] ^= (unsigned char)(1 << i % 8);
     }
     is_forged(&b, 22, 9, 0, 0);
@@ -366,20 +375,20 @@ static void errors(int reduced)
     is_forged(&b, 0xffffff, 0xffffff, 255, 0);
     wrong = b;
     wrong.held = 1; /* another number of held items */
-    is_refused(&wrong, state);
+    is_refused(&wrong, state, BAG_ESTATE);
     for (i = 0; i < b.count; i++) { /* other items */
         items[i]++;
-        is_refused(&b, state);
+        is_refused(&b, state, BAG_ESTATE);
         items[i]--;
     }
     wrong = b;
     wrong.count--;
-    is_refused(&wrong, state);
+    is_refused(&wrong, state, BAG_ESTATE);
     wrong = bag_of(ROOM + 1, 5);
-    is_refused(&wrong, NULL);
+    is_refused(&wrong, NULL, BAG_ECOUNT);
     wrong = bag_of(3, 5);
     wrong.room = 1u << 24;
-    is_refused(&wrong, NULL);
+    is_refused(&wrong, NULL, BAG_EROOM);
     /* The few of random states that are taken, are states. */
     for (i = 0; i < (reduced ? 100000u : 2000000u); i++) {
         for (k = 0; k < BAG_BYTES; k++)
@@ -387,12 +396,13 @@ static void errors(int reduced)
         bag_write(state + 8, random_below(30), 3);
         bag_write(state + 11, random_below(30), 3);
         wrong = b;
-        if (bag_begin(&wrong, state) != NULL)
+        if (bag_begin(&wrong, state) != STATESAMPLER_OK)
             continue;
         taken++;
         CHECK(wrong.drawn <= 21 && wrong.base <= wrong.drawn);
-        CHECK(bag_draw(&wrong, &item) == 1 && bag_remove(&wrong, item) == NULL);
-        CHECK(bag_add(&wrong, item) == NULL);
+        CHECK(bag_draw(&wrong, &item) == 1);
+        CHECK(bag_remove(&wrong, item) == STATESAMPLER_OK);
+        CHECK(bag_add(&wrong, item) == STATESAMPLER_OK);
         for (item = 0; item < ROOM; item++)
             items[item] = item < 20 ? item : 50;
     }
@@ -437,7 +447,7 @@ static void loads_old(void)
 
             state[i] = (unsigned char)strtoul(digits, NULL, 16);
         }
-        CHECK(bag_begin(&b, state) == NULL);
+        CHECK(bag_begin(&b, state) == STATESAMPLER_OK);
         memset(state, 0, sizeof state);
         bag_save(&b, state);
         for (i = 0; i < BAG_BYTES; i++)
@@ -466,7 +476,7 @@ static void orders(unsigned bags)
 
     for (i = 0; i < 4; i++)
         items[i] = i;
-    CHECK(bag_begin(&b, NULL) == NULL);
+    CHECK(bag_begin(&b, NULL) == STATESAMPLER_OK);
     for (; bags > 0; bags--, last = item) {
         for (code = i = 0; i < 4; i++) {
             bag_draw(&b, &item);
@@ -484,7 +494,7 @@ static void orders(unsigned bags)
             }
     CHECK(cells == 72 && chi < 130);
     b = bag_of(1, 9);
-    CHECK(bag_begin(&b, NULL) == NULL);
+    CHECK(bag_begin(&b, NULL) == STATESAMPLER_OK);
     for (i = 0; i < 5; i++)
         CHECK(bag_draw(&b, &item) == 1 && item == 0 && b.number == i);
 }
@@ -554,7 +564,7 @@ static bag fresh(uint32_t count, uint32_t seed)
 
     for (i = 0; i < count; i++)
         items[i] = i;
-    CHECK(bag_begin(&b, NULL) == NULL);
+    CHECK(bag_begin(&b, NULL) == STATESAMPLER_OK);
     return b;
 }
 
@@ -569,16 +579,16 @@ static void takes_fairly(unsigned seeds)
         for (taken = 0; taken < 5; taken++) {
             bag b = fresh(5, seed);
 
-            CHECK(bag_take(&b, taken) == NULL);
+            CHECK(bag_take(&b, taken) == STATESAMPLER_OK);
             at_first[taken][next_order(&b, 4)]++;
             CHECK(bag_walk(&b, 0, &last) == 1);
-            CHECK(bag_take(&b, taken) == NULL && b.drawn == 1);
+            CHECK(bag_take(&b, taken) == STATESAMPLER_OK && b.drawn == 1);
             after[last][taken][next_order(&b, 4)]++;
             b = fresh(5, seed);
             CHECK(bag_draw(&b, &item) == 1);
             if (item == taken)
                 continue;
-            CHECK(bag_take(&b, taken) == NULL);
+            CHECK(bag_take(&b, taken) == STATESAMPLER_OK);
             later[item][taken][next_order(&b, 3)]++;
         }
     for (taken = 0; taken < 5; taken++) { /* 23 degrees of freedom, or 5 */
@@ -602,10 +612,10 @@ static void takes_copies(unsigned seeds)
 
         for (i = 0; i < 3; i++)
             items[i] = 7;
-        CHECK(bag_take(&b, 7) == NULL && bag_draw(&b, &item) == 1);
+        CHECK(bag_take(&b, 7) == STATESAMPLER_OK && bag_draw(&b, &item) == 1);
         if (item == 7)
             continue;
-        CHECK(bag_take(&b, 7) == NULL);
+        CHECK(bag_take(&b, 7) == STATESAMPLER_OK);
         for (place = 0; bag_draw(&b, &item) == 1 && item != 7; place++)
             CHECK(place < 2);
         found[place]++;
@@ -625,9 +635,9 @@ static void takes_the_same(void)
         bag b = bag_of(10, seed);
 
         memcpy(items, all, sizeof all);
-        CHECK(bag_begin(&b, NULL) == NULL);
+        CHECK(bag_begin(&b, NULL) == STATESAMPLER_OK);
         for (i = 0; i < 4; i++)
-            CHECK(bag_take(&b, 7) == NULL);
+            CHECK(bag_take(&b, 7) == STATESAMPLER_OK);
         for (i = 0; i < 6; i++)
             CHECK(bag_draw(&b, &item) == 1 && item == wanted[seed - 1][i]);
     }
@@ -645,18 +655,19 @@ static void holds_fairly(unsigned seeds)
         bag b = fresh(6, seed);
 
         for (i = 0; i < 6; i++) {
-            CHECK(bag_draw(&b, &item) == 1 && bag_hold(&b, item) == NULL);
+            CHECK(bag_draw(&b, &item) == 1);
+            CHECK(bag_hold(&b, item) == STATESAMPLER_OK);
             kept[0] = i == 1 ? item : kept[0];
             kept[1] = i == 3 ? item : kept[1];
         }
         CHECK(bag_draw(&b, &item) == 0);
         for (i = 0; i < 6; i++)
             if (i != kept[0] && i != kept[1])
-                CHECK(bag_discard(&b, i) == NULL);
+                CHECK(bag_discard(&b, i) == STATESAMPLER_OK);
         CHECK(bag_walk(&b, 0, &last) == 1);
         found[last][next_order(&b, 4)]++;
         CHECK(b.held == 2 && b.drawn == b.count && b.number == 1);
-        CHECK(bag_discard(&b, kept[0]) == NULL);
+        CHECK(bag_discard(&b, kept[0]) == STATESAMPLER_OK);
         for (i = seen = 0; i < 5; i++) {
             CHECK(bag_draw(&b, &item) == 1 && item != kept[1]);
             seen |= 1u << item;
@@ -678,6 +689,7 @@ int main(int argc, char **argv)
     }
     is_large();
     errors(reduced);
+    sentences();
     loads_old();
     orders(reduced ? 7200 : 72000);
     places();

@@ -33,6 +33,16 @@ STATESAMPLER_WRAP_BEGIN
 
 enum { BAG_BYTES = 16 }; /* of a state */
 
+/* Errors, beside those of statesampler.h. */
+#define BAG_EROOM (-1501)
+#define BAG_ECOUNT (-1502)
+#define BAG_ESTATE (-1503)
+#define BAG_EHAND (-1504)
+#define BAG_EITEM (-1505)
+#define BAG_ECAME (-1506)
+#define BAG_EFREE (-1507)
+#define BAG_EFULL (-1508)
+
 /* Set the first five, and call bag_begin; to go on with items in hands, set
    `held`, too. The arrays have `room` numbers each.
 
@@ -44,6 +54,30 @@ typedef struct bag {
     uint64_t *order; /* position p has items[order[p]] */
     uint32_t room, count, seed, number, back, drawn, base, held;
 } bag;
+
+static inline const char *bag_error(int code)
+{
+    switch (code) {
+    case BAG_EROOM:
+        return "room must be below 2^24";
+    case BAG_ECOUNT:
+        return "there are more items than room";
+    case BAG_ESTATE:
+        return "this state was not saved with these items, or is damaged";
+    case BAG_EHAND:
+        return "this item is in a hand";
+    case BAG_EITEM:
+        return "this item is not in the bag";
+    case BAG_ECAME:
+        return "this item did not come from this bag, or is in a hand";
+    case BAG_EFREE:
+        return "this item is in no hand";
+    case BAG_EFULL:
+        return "the bag is full: give it larger arrays";
+    default:
+        return statesampler_error(code);
+    }
+}
 
 /* Shuffles what comes from `base` on, all at once: as many lone calls of
    perm_at take ten times as long. */
@@ -99,16 +133,19 @@ static inline void bag_save(const bag *b, unsigned char state[BAG_BYTES])
 }
 
 /* Begins, with nothing in hands; or, with a state, goes on from it, with the
-   items and `held` of then. Here and below: returns NULL, or what is wrong, and
-   then has changed nothing. */
-static inline const char *bag_begin(bag *b, const unsigned char *state)
+   items and `held` of then. Here and below: a function that returns an error
+   has changed nothing. EROOM, ECOUNT: the arrays are too large, or too small.
+   ESTATE: the state was not saved with these items, or is damaged. */
+static inline int bag_begin(bag *b, const unsigned char *state)
 {
     bag to = {b->items, b->order, b->room, b->count, b->seed, 0, 0, 0, 0, 0};
     unsigned char again[BAG_BYTES], other = 0;
     int i;
 
-    if (b->room > 0xffffff || b->count > b->room)
-        return "room must be below 2^24, and count at most room";
+    if (b->room > 0xffffff)
+        return BAG_EROOM;
+    if (b->count > b->room)
+        return BAG_ECOUNT;
     if (state != NULL) {
         to.seed = bag_read(state, 4);
         to.number = bag_read(state + 4, 3);
@@ -121,11 +158,11 @@ static inline const char *bag_begin(bag *b, const unsigned char *state)
             other |= again[i] ^ state[i];
         if (other != 0 || to.drawn > to.count || to.base > to.drawn ||
             to.held > to.drawn || to.back > to.drawn - to.held)
-            return "this state was not saved with these items, or is damaged";
+            return BAG_ESTATE;
     }
     *b = to;
     bag_fill(b);
-    return NULL;
+    return STATESAMPLER_OK;
 }
 
 /* --- what comes ----------------------------------------------------------- */
@@ -244,8 +281,8 @@ static inline uint32_t bag_pick(const bag *b, uint32_t item)
 
    To play it next, keep its number, and take it when you would draw. A take
    looks for the item, at most through all of them, in less time than the draw
-   that begins a bag. */
-static inline const char *bag_take(bag *b, uint32_t item)
+   that begins a bag. EHAND, EITEM: it is in a hand, or not in the bag. */
+static inline int bag_take(bag *b, uint32_t item)
 {
     uint32_t at = bag_pick(b, item);
 
@@ -253,8 +290,8 @@ static inline const char *bag_take(bag *b, uint32_t item)
         at = bag_find(b, item, b->held, b->count);
     if (at == b->count) {
         if (bag_find(b, item, 0, b->held) < b->held)
-            return "this item is in a hand";
-        return "this item is not in the bag";
+            return BAG_EHAND;
+        return BAG_EITEM;
     }
     if (b->drawn == b->count) {
         bag_turn(b);
@@ -265,58 +302,61 @@ static inline const char *bag_take(bag *b, uint32_t item)
     else
         bag_move(b, at, b->drawn++);
     b->back = 0;
-    return NULL;
+    return STATESAMPLER_OK;
 }
 
 /* --- hands ---------------------------------------------------------------- */
 
 /* Puts an item that came from this bag, by a draw or from the discard pile, in
-   a hand: no bag has it until bag_discard. Whose hand it is, you know. */
-static inline const char *bag_hold(bag *b, uint32_t item)
+   a hand: no bag has it until bag_discard. Whose hand it is, you know. ECAME:
+   it did not come from this bag, or is in a hand. */
+static inline int bag_hold(bag *b, uint32_t item)
 {
     const uint32_t at = bag_find(b, item, b->held, b->drawn);
 
     if (at == b->drawn)
-        return "this item did not come from this bag, or is in a hand";
+        return BAG_ECAME;
     bag_move(b, at, b->held++);
     b->back = 0;
-    return NULL;
+    return STATESAMPLER_OK;
 }
 
-/* Puts an item of a hand on the discard pile: it comes in the next bag. */
-static inline const char *bag_discard(bag *b, uint32_t item)
+/* Puts an item of a hand on the discard pile: it comes in the next bag. EFREE:
+   it is in no hand. */
+static inline int bag_discard(bag *b, uint32_t item)
 {
     const uint32_t at = bag_find(b, item, 0, b->held);
 
     if (at == b->held)
-        return "this item is in no hand";
+        return BAG_EFREE;
     bag_move(b, at, b->drawn - 1);
     b->held--;
     b->back = 0;
-    return NULL;
+    return STATESAMPLER_OK;
 }
 
 /* --- other items ---------------------------------------------------------- */
 
-/* Adds an item at a random place of the rest; takes as long as a fill. */
-static inline const char *bag_add(bag *b, uint32_t item)
+/* Adds an item at a random place of the rest; takes as long as a fill. EFULL:
+   the arrays are. */
+static inline int bag_add(bag *b, uint32_t item)
 {
     if (b->count >= b->room)
-        return "the bag is full: give it larger arrays";
+        return BAG_EFULL;
     bag_settle(b);
     b->items[b->count++] = item;
     bag_fill(b);
-    return NULL;
+    return STATESAMPLER_OK;
 }
 
 /* Removes an item, rather from the rest than from what came, and from a hand if
-   it is in no other place. */
-static inline const char *bag_remove(bag *b, uint32_t item)
+   it is in no other place. EITEM: it is not in the bag. */
+static inline int bag_remove(bag *b, uint32_t item)
 {
     uint32_t at = bag_find(b, item, 0, b->count);
 
     if (at == b->count)
-        return "this item is not in the bag";
+        return BAG_EITEM;
     bag_settle(b);
     if (at < b->drawn) {
         b->back -= at >= b->drawn - b->back;
@@ -326,7 +366,7 @@ static inline const char *bag_remove(bag *b, uint32_t item)
     for (b->count--; at < b->count; at++)
         b->items[at] = b->items[at + 1];
     bag_fill(b);
-    return NULL;
+    return STATESAMPLER_OK;
 }
 
 STATESAMPLER_WRAP_END

@@ -92,7 +92,8 @@ static void play(bag *b, world *w)
         bag_remove(b, w->tracks % 20);
     else if (w->turn % 10 == 7)
         bag_walk(b, -1, &track);
-    else if (w->turn % 10 == 3 && bag_take(b, w->turn % 20) == NULL)
+    else if (w->turn % 10 == 3 &&
+             bag_take(b, w->turn % 20) == STATESAMPLER_OK)
         track = w->turn % 20;
     else
         bag_draw(b, &track);
@@ -120,18 +121,18 @@ static void run(world *w, uint32_t players, const char *path, double *us)
     static uint64_t order[BAGS][ROOM];
     static bag bags[BAGS];
     clock_t start = clock();
-    const char *wrong = NULL;
+    int code = STATESAMPLER_OK;
     uint32_t i;
 
-    for (i = 0; i < BAGS && wrong == NULL; i++) {
+    for (i = 0; i < BAGS && code == STATESAMPLER_OK; i++) {
         const bag b = {w->items[i], order[i], ROOM, w->count[i], i,
                        0, 0, 0, 0, w->held[i]};
 
         bags[i] = b;
-        wrong = bag_begin(&bags[i], w->turn > 0 ? w->state[i] : NULL);
+        code = bag_begin(&bags[i], w->turn > 0 ? w->state[i] : NULL);
     }
-    if (wrong != NULL)
-        example_fail(1, "%s", wrong);
+    if (code != STATESAMPLER_OK)
+        example_fail(1, "%s", bag_error(code));
     *us = (double)(clock() - start) * 1e6 / CLOCKS_PER_SEC;
     while (w->turn < TURNS) {
         do {
