@@ -1,5 +1,5 @@
-/* fit.c - does examples/extras/fit.h make the bins of first fit decreasing, with
-   each length once, and shuffle them evenly? */
+/* fit.c - does examples/extras/fit.h make the bins of first fit decreasing,
+   with each length once, and shuffle them evenly? */
 #include "statesampler.h"
 #include "examples/extras/fit.h"
 

@@ -1,5 +1,5 @@
-/* groups.c - does examples/extras/groups.h serve what TRL's nested loops do, whatever
-   part of them is asked for? */
+/* groups.c - does examples/extras/groups.h serve what TRL's nested loops do,
+   whatever part of them is asked for? */
 #include "statesampler.h"
 #include "check.h"
 
