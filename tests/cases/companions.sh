@@ -119,6 +119,53 @@ each_in_many_ways() {
     done
 }
 
+# --- Their errors -------------------------------------------------------------
+
+# "-1001 LEDGER_EDONE", of every code that a header defines.
+codes_of() { # HEADER
+    sed -nE 's/^#define ([A-Z]+_E[A-Z]+) \((-[0-9]+)\).*/\2 \1/p' $1
+}
+
+# A header's row of the table in the README: "-1001 -1010 LEDGER_EDONE EISSUED".
+row_of() { # HEADER
+    sed -nE "s/^\| \[$(basename $1)\].* \| (-[0-9]+) to (-[0-9]+) \| (.*) \|/\1 \2 \3/p" \
+        examples/extras/README.md | tr -d ,
+}
+
+# Each code stands in its header's row, in the order of the numbers, which are
+# in the range of the row, and has a sentence. No two ranges overlap.
+codes_are_listed() {
+    : >ranges
+    for header in examples/extras/*.h; do
+        codes_of $header >codes
+        [ -s codes ] || continue
+        set -- $(row_of $header)
+        echo "$1 $2 $header" >>ranges
+        shift 2
+        echo $* >listed
+        echo $(sed 's/.* //; 2,$s/.*_//' codes) | diff listed -
+        while read -r number code; do
+            echo "$number $header $code"
+            grep -qE "(case |code == )$code\b" $header || {
+                echo "$header: no sentence for $code" >&2
+                return 1
+            }
+        done <codes >>numbers
+    done
+    at_least 40 "$(wc -l <numbers)" codes
+    sort -rn ranges | awk '$1 >= last || $2 > $1; { last = $2 }
+        BEGIN { last = -1000 }' | nothing
+    awk 'FNR == NR { first[$3] = $1; last[$3] = $2; next }
+        $1 > first[$2] || $1 < last[$2]' ranges numbers | nothing
+    echo "note: $(wc -l <numbers) codes"
+}
+
+# A kind of statesampler.h that has rules says too little.
+kinds_are_not_returned() {
+    grep -nE 'STATESAMPLER_E(INVAL|RANGE|CORRUPT|VERSION|MISMATCH|ENV)\b' \
+        examples/extras/*.h | nothing
+}
+
 ledger_kills() {
     made build/test/cc/ledger_kills
     quietly timeout -k 5 120 "$root/build/test/cc/ledger_kills" checkpoint 25 1
@@ -126,6 +173,9 @@ ledger_kills() {
 }
 
 list_tests() {
+    add_test 'every code of a companion has its number and a sentence' \
+        codes_are_listed
+    add_test 'no companion returns a mere kind' kinds_are_not_returned
     ! tool g++ 'state_sampler.hpp alone' ||
         ! library c++ torch/data.h 'state_sampler.hpp alone' \
             -isystem $torch_include ||
