@@ -572,7 +572,7 @@ WEB(size_t, ledger_save, (void))
     return 8 * count;
 }
 
-/* words: after EMISMATCH the state's last ticket */
+/* words: after EMISMATCH, as JavaScript names EEND, the state's last ticket */
 WEB(int, ledger_load, (size_t size))
 {
     const size_t count = size / 8;
@@ -580,8 +580,10 @@ WEB(int, ledger_load, (size_t size))
 
     if (size % 8 == 0)
         code = ledger_load(the_ledger(), out, count);
-    if (STATESAMPLER_KIND(code) == STATESAMPLER_EMISMATCH)
+    if (code == LEDGER_EEND) {
         words[0] = out[1] + ledger_ahead(out, count) - 1;
+        code = STATESAMPLER_EMISMATCH;
+    }
     return code;
 }
 
@@ -609,8 +611,12 @@ WEB(uint64_t, audit_count, (void))
     return audit()->count;
 }
 
-/* A string that ends with a zero byte. */
+/* A string that ends with a zero byte. JavaScript has words of its own for EEND
+   and EWINDOW, which are not asked for here: so the module has no string for
+   them. */
 WEB(const char *, error, (int code))
 {
+    if (code < LEDGER_EAHEAD)
+        __builtin_unreachable();
     return ledger_error(code);
 }
