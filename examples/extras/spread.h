@@ -127,7 +127,7 @@ static inline uint64_t spread_choose_turns(const spread *s)
 
     while (turns < s->apart) { /* it nearly doubles each time */
         length = s->samples / (turns * s->largest + 1);
-        /* As many rounds have so many samples, if one of them is not whole. */
+        /* `turns` rounds, of which one is not whole, have so many samples. */
         if (length * (turns - 1) + 1 >= s->apart)
             return turns;
         if (turns > s->apart / 2)
@@ -187,7 +187,7 @@ static inline uint64_t spread_start(const spread *s, uint64_t round)
 {
     const uint64_t row = round % s->turns;
     const uint64_t whole = s->longer / s->largest;
-    /* The places of the next row that come first, as they are at its end. */
+    /* Those of the next row that have none more: at its end, so taken first. */
     const uint64_t shorter = s->largest - s->longer % s->largest;
     uint64_t taken = round / s->turns; /* from each row */
     uint64_t more = taken * whole;     /* rounds before are longer */
