@@ -6,9 +6,9 @@ limits_hold() {
     grep '^skip ' said || sed -n '/ ([0-9]*)$/p' said
 }
 
-# Codes may get rules of their own; kinds stay.
+# A code that has a kind alone may get rules of its own.
 kinds_compared() {
-    grep -rnE '[a-z] [!=]= STATESAMPLER_E[A-Z]' examples --include='*.[ch]' \
+    grep -rnE '[a-z] [!=]= STATESAMPLER_E[A-Z]+($|[^A-Z_])' examples --include='*.[ch]' \
         --include='*.cpp' --include='*.md' --include='*.cu' | nothing
 }
 
