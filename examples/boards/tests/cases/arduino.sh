@@ -173,10 +173,25 @@ sketch_of_slots() {
         }' - part1 part2 part3 part4
 }
 
-# The formats say which fields there must be.
+# The formats say which files and fields there must be.
 fields() {
     staged
     cd staged
+    for board in arduino esp-idf zephyr; do
+        printf '%s\n' LICENSE src/statesampler.h | sed "s,^,$board/statesampler/,"
+    done >wanted
+    sed 's,/,/statesampler/,' >>wanted <<'END'
+arduino/examples/Shuffle/Shuffle.ino
+arduino/library.json
+arduino/library.properties
+esp-idf/CMakeLists.txt
+esp-idf/idf_component.yml
+zephyr/zephyr/CMakeLists.txt
+zephyr/zephyr/Kconfig
+zephyr/zephyr/module.yml
+END
+    find arduino esp-idf zephyr -type f | sort >files
+    sort wanted | diff - files
     for field in name version author maintainer sentence paragraph category \
         url architectures; do
         grep -q "^$field=." arduino/statesampler/library.properties || {
