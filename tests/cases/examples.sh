@@ -400,6 +400,27 @@ demo_files() {
     finds '^demo: 20786 bytes are too few to train on, it takes 100000' err
 }
 
+# The demo of a run whose weights a byte too much has made others: it says that
+# this claim alone is not true, and fails. It writes beside the copy's folder.
+demo_false() {
+    program train_text
+    cat >changes <<'END'
+#!/bin/sh
+case $* in
+*'--ranks 3'*) bin/train_text "$@" && printf x >>build/demo/killed.weights ;;
+*) exec bin/train_text "$@" ;;
+esac
+END
+    chmod +x changes
+    mkdir copy
+    cp examples/demo.sh copy
+    numbers 1 21000 >text
+    status 1 sh copy/demo.sh ./changes text
+    finds '^ *bit-identical .* NO$' said
+    equal "$(grep -c ' yes$' said)" 6
+    finds '^demo: FAILED, 1 of these' err
+}
+
 # Each program that the manual names in HOW TO has the lines indented below its
 # name, one after the other, except for empty lines. Each recipe is named.
 manual() {
@@ -1630,6 +1651,7 @@ list_tests() {
             fails_late
     add_test 'make demo: a file that cannot be read is named, with the reason' \
         demo_files
+    add_test 'make demo: a claim that is not true makes it fail' demo_false
     add_test "examples: the manual's recipes are in them, word for word" manual
 
     add_test 'example bag: killed in draws, hands and changes, the same items' \

@@ -225,6 +225,14 @@ unread() {
         TRAINER=$folder/wrapped
         refused "cannot flush $dir: Input/output error"
     ) || exit 1
+    # Nor has a run saved anything while its checkpoint's name is not flushed.
+    (
+        dir=$folder/unflushed
+        wrap "export REFUSED=$dir AT=flush LD_PRELOAD=$folder/opened.so"
+        TRAINER=$folder/wrapped
+        refused "cannot flush $dir: Input/output error"
+        [ -e $dir/step-000000000010 ] || fail 'it was refused before the save'
+    ) || exit 1
     # One that was killed may have made folders above, but none on a device that
     # is not DIR's.
     wrap "export REFUSED=$folder AT=flush LD_PRELOAD=$folder/opened.so"

@@ -259,6 +259,11 @@ errors() {
     got=$?
     [ $got = 2 ] || fail "a wrong key, without MPI: status $got"
     says 1 3 'cannot open the text /none' DATA.TRAIN.DATA_PATHS='["/none"]'
+    # A name may have commands for a terminal.
+    "$trainer" --tensors "$(printf '/none\033[31m')" >"$folder/said" \
+        2>"$folder/errors"
+    grep -q '^trainer: .*/none?\[31m: No such file' "$folder/errors" ||
+        fail "a terminal's command is printed"
     says 1 3 'a sequence needs 33' DATA.TRAIN.DATA_PATHS='["/etc/hostname"]'
     says 2 3 'must have an item for each file' STATESAMPLER.WEIGHTS='[1]'
     says 1 3 'a gradient overflowed: let loss_scale be dynamic, or lower' $o1 \
