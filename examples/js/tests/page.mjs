@@ -319,6 +319,31 @@ async function about() {
     return page;
 }
 
+/* No two ranks have the same colour, nor, for those who see no colours, the same
+   pattern. A cell's full colour is the one farthest from the paper. */
+async function distinct_ranks() {
+    const page = await open(browser, url, CALM);
+    const [patterns, colours] = await page.evaluate(`(() => {
+        const cells = Array.from(document.querySelectorAll("#ranks canvas"),
+            (cell) => new Uint32Array(cell.getContext("2d").getImageData(
+                0, 0, cell.width, cell.height).data.buffer));
+        const channels = (pixel) =>
+            [pixel & 255, pixel >> 8 & 255, pixel >> 16 & 255];
+        const paper = getComputedStyle(document.documentElement)
+            .getPropertyValue("--cell").trim();
+        const distance = (pixel) => Math.hypot(...channels(pixel).map(
+            (x, i) => x - parseInt(paper.substr(1 + 2 * i, 2), 16)));
+        const colours = cells.map((cell) => cell.reduce(
+            (a, b) => distance(a) < distance(b) ? b : a));
+        const patterns = cells.map((cell, i) => Array.from(cell,
+            (pixel) => Number(pixel === colours[i])).join(""));
+        return [patterns, colours];
+    })()`);
+    assert.equal(new Set(colours).size, 8);
+    assert.equal(new Set(patterns).size, 8);
+    return page;
+}
+
 /* A run that is killed when padding has filled its last step has not served
    more than there is. */
 async function padded_end() {
@@ -1558,7 +1583,7 @@ for (const one of [vectors, module_on_a_server, package_on_a_server,
                    cannot, header_saved, drops, look, densities, million,
                    storage_full, storage_fills, storage_silent, long_text,
                    ranks, tabs_and_reloads, tab_gone, storage_forbidden, about,
-                   padded_end])
+                   padded_end, distinct_ranks])
     test(one.name, async (t) => {
         try {
             const page = await one(t);
