@@ -21,10 +21,10 @@ fuzz_replay() {
     made build/test/cc/core.o
     harnesses_here >list 2>/dev/null
     files_in_memory
-    while read -r name need length count flags; do
-        compile_harness ./replay $name "$root/build/test/cc/core.o" "$flags" \
-            $CC -std=c99 -O0
-        quietly ./replay tests/fuzz/corpus/$name/*
+    while read -r name home need length count flags; do
+        compile_harness ./replay $home/$name.c \
+            "$root/build/test/cc/core.o" "$flags" $CC -std=c99 -O0
+        quietly ./replay $home/corpus/$name/*
         replayed $name
         harnesses=$((harnesses + 1))
     done <list
@@ -47,14 +47,14 @@ fuzz_short() {
     mkdir new # what is new goes into the first folder
     inputs=0
     files_in_memory
-    while read -r name need length count flags; do
-        compile_harness ./fuzzer $name \
+    while read -r name home need length count flags; do
+        compile_harness ./fuzzer $home/$name.c \
             "$root/build/test/clang-sanitize/core.o" "$flags" \
             clang $fuzz_flags -O0 $(echo $STRICT) -Wmissing-prototypes \
             -fsanitize=fuzzer -fno-sanitize-coverage=trace-cmp -DFUZZER
         FUZZ_SHARES=1 quietly ./fuzzer -seed=1 -runs=$count -use_cmp=0 \
             -len_control=0 -max_len=$length -timeout=60 new \
-            tests/fuzz/corpus/$name </dev/null
+            $home/corpus/$name </dev/null
         rm -f new/*
         at_least 30 "$(share taken)" "% of the inputs of $name taken"
         ! grep -q 'right check word' said ||

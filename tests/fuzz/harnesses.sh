@@ -1,24 +1,15 @@
-# harnesses.sh - the fuzzers' harnesses, a line each: `make fuzz` runs them all,
-# and `make test` replays the corpus of each.
+# harnesses.sh - the fuzzers' harnesses, of the header and of each product:
+# `make fuzz` runs them all, and `make test` replays the corpus of each.
 
-# A name, of which tests/fuzz/NAME.c is the harness and tests/fuzz/corpus/NAME
-# the corpus; what it needs (-, stb_ds.h, libyaml, or openblas with libyaml);
-# the longest input that is worth trying; how many make test makes up; and what
-# is compiled with it.
+# The lines of every list.sh, each with the list's folder after the name: FOLDER
+# has the harness NAME.c and its corpus, corpus/NAME. The others are
+# what it needs (-, stb_ds.h, libyaml, or openblas with libyaml); the longest
+# input that is worth trying; how many make test makes up; and what is compiled
+# with it.
 harnesses() {
-    trainer=$(echo $(ls examples/trainer/*.c |
-        grep -Ev '/(main|sampler)\.c$'))
-    cat <<END
-perm       -        200 1000
-desc       -        400 1000
-state      -        300 1000
-mix        -        500 1000
-mixture    stb_ds.h 700 1000 -DFUZZ_STB_DS
-yaml       libyaml  900 1000 examples/trainer/config*.c -lyaml
-checkpoint openblas 120 150 -Itests/fuzz/mpi tests/fuzz/mpi/mpi.c \
-    $trainer $(pkg-config --cflags openblas 2>/dev/null) \
-    -lyaml -lopenblas -pthread
-END
+    for list in tests/fuzz/list.sh examples/*/tests/fuzz/list.sh; do
+        sh "$list" | sed "s,^[a-z]*,& ${list%/*},"
+    done
 }
 
 # A folder for the files that a harness writes, in memory where it can be: none
@@ -40,9 +31,9 @@ harness_needs() { # NEED
 # Prints the lines of those that can be compiled here. The others get a line on
 # standard error.
 harnesses_here() {
-    harnesses | while read -r name need rest; do
+    harnesses | while read -r name folder need rest; do
         if harness_needs "$need"; then
-            echo "$name $need $rest"
+            echo "$name $folder $need $rest"
         else
             echo "skip fuzz: $name: $need is not here" >&2
         fi
@@ -72,8 +63,8 @@ END
 }
 
 # Makes a harness, with an object of tests/core.c.
-compile_harness() { # TARGET NAME CORE "FLAGS OF ITS LINE" COMMAND...
-    target=$1 source=tests/fuzz/$2.c core=$3 flags=$4
+compile_harness() { # TARGET SOURCE CORE "FLAGS OF ITS LINE" COMMAND...
+    target=$1 source=$2 core=$3 flags=$4
     shift 4
     "$@" -DSTATESAMPLER_IMPLEMENTATION_INCLUDED -I. $STB_FLAGS \
         -o "$target" "$source" "$core" $flags -lm

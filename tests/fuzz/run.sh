@@ -47,12 +47,12 @@ failed() { # NAME
 
 # It ends at the first find. One that was found before has the file's name of
 # before, so it is the status that says whether there was any.
-libfuzzer() { # NAME LENGTH
+libfuzzer() { # NAME CORPUS LENGTH
     folder=build/fuzz/$1 broken=0
     FUZZ_SHARES=1 "$folder/libfuzzer" -max_total_time="$seconds" \
-        -max_len="$2" -len_control=0 -timeout=10 -print_final_stats=1 \
+        -max_len="$3" -len_control=0 -timeout=10 -print_final_stats=1 \
         -artifact_prefix="$folder/finds/" \
-        "$folder/corpus" "tests/fuzz/corpus/$1" >"$folder/libfuzzer.log" 2>&1 ||
+        "$folder/corpus" "$2" >"$folder/libfuzzer.log" 2>&1 ||
         broken=1
     row "$1" libFuzzer "$(sed -n 's/^stat::number_of_executed_units: *//p' \
         "$folder/libfuzzer.log")" $broken \
@@ -60,12 +60,12 @@ libfuzzer() { # NAME LENGTH
 }
 
 # What it keeps goes where libFuzzer finds it the next time.
-afl() { # NAME
+afl() { # NAME CORPUS
     folder=build/fuzz/$1 broken=0
     rm -rf "$folder/afl"
     AFL_NO_UI=1 AFL_NO_AFFINITY=1 AFL_SKIP_CPUFREQ=1 \
         AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 \
-        afl-fuzz -V "$seconds" -t 10000 -i "tests/fuzz/corpus/$1" \
+        afl-fuzz -V "$seconds" -t 10000 -i "$2" \
         -o "$folder/afl" -- "$folder/aflplusplus" >"$folder/afl.log" 2>&1
     for file in "$folder"/afl/default/queue/id*; do
         [ ! -f "$file" ] || cp "$file" "$folder/corpus/$(basename "$file" |
@@ -82,16 +82,16 @@ afl() { # NAME
         "$folder/afl/default/fuzzer_stats")" $broken -
 }
 
-run() { # NAME LENGTH FLAGS
-    folder=build/fuzz/$1
+run() { # NAME FOLDER LENGTH FLAGS
+    folder=build/fuzz/$1 source=$2/$1.c corpus=$2/corpus/$1
     mkdir -p "$folder/corpus" "$folder/finds"
-    compile_harness "$folder/libfuzzer" "$1" build/fuzz/core.o "$3" \
+    compile_harness "$folder/libfuzzer" "$source" build/fuzz/core.o "$4" \
         clang $fuzz_flags -O1 -fsanitize=fuzzer -DFUZZER &&
-        libfuzzer "$1" "$2" || failed "$1"
+        libfuzzer "$1" "$corpus" "$3" || failed "$1"
     [ -z "$afl" ] || {
-        compile_harness "$folder/aflplusplus" "$1" build/fuzz/core-afl.o "$3" \
-            afl-clang-fast $fuzz_flags -O1 -fsanitize=fuzzer -DFUZZER \
-            >"$folder/afl.log" 2>&1 && afl "$1" || failed "$1"
+        compile_harness "$folder/aflplusplus" "$source" build/fuzz/core-afl.o \
+            "$4" afl-clang-fast $fuzz_flags -O1 -fsanitize=fuzzer -DFUZZER \
+            >"$folder/afl.log" 2>&1 && afl "$1" "$corpus" || failed "$1"
     }
 }
 
@@ -103,7 +103,7 @@ module() {
     while [ "$(date +%s)" -lt $end ]; do
         number=$((number + 1))
         # A call that never ends keeps node from saying so.
-        timeout --foreground -k 5 "$limit" node tests/fuzz/module.mjs \
+        timeout --foreground -k 5 "$limit" node examples/js/tests/drawn.mjs \
             build/web/statesampler.mjs 3000 $number \
             >build/fuzz/module/log 2>&1 || {
             echo "seed $number: status $? (124, 137: a call did not end in" \
@@ -130,9 +130,9 @@ compiled() {
     else
         echo 'skip fuzz: under AFL++: afl-fuzz is not here'
     fi
-    while read -r name need length inputs flags; do
+    while read -r name folder need length inputs flags; do
         echo "$name" | grep -Eq "${ONLY:-.}" || continue
-        run "$name" "$length" "$flags" </dev/null
+        run "$name" "$folder" "$length" "$flags" </dev/null
     done <build/fuzz/list
 }
 

@@ -148,7 +148,7 @@ class Trainer:
 
 
 class Torch:
-    """tests/fuzz/storm_torch.py: processes joined by gloo, with workers."""
+    """examples/python/tests/storm_torch.py: processes joined by gloo, with workers."""
     name, worlds = "torch", (1, 2, 3, 4)
     went_on = "goes on"
 
@@ -156,7 +156,7 @@ class Torch:
         self.program = os.environ.get("TORCH_PYTHON", "")
 
     def start(self, folder, world_size, moments):
-        return Run([self.program, "tests/fuzz/storm_torch.py", folder,
+        return Run([self.program, "examples/python/tests/storm_torch.py", folder,
                     str(world_size), str(moments.choice((0, 1, 2)))], {})
 
     def digest(self, folder, said):
@@ -174,7 +174,7 @@ class Page:
         pass
 
     def start(self, folder, world_size, moments):
-        return Run(["node", "tests/fuzz/storm_page.mjs", folder,
+        return Run(["node", "examples/js/tests/storm_page.mjs", folder,
                     str(world_size)], {})
 
     def digest(self, folder, said):

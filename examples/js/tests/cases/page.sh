@@ -36,7 +36,8 @@ web_steering() {
 drawn_inputs() {
     (cd "$root" && quietly_web &&
         timeout -k 5 120 \
-            node tests/fuzz/module.mjs build/web/statesampler.mjs 1500) >said || {
+            node examples/js/tests/drawn.mjs build/web/statesampler.mjs 1500) \
+        >said || {
         echo "status $? (124: a call does not end)"
         cat said
         return 1

@@ -1,5 +1,5 @@
 """A run of PyTorch processes for tests/fuzz/storm.py to kill:
-    python3 tests/fuzz/storm_torch.py FOLDER WORLD_SIZE WORKERS
+    python3 examples/python/tests/storm_torch.py FOLDER WORLD_SIZE WORKERS
 trains EPOCHS epochs on processes that are joined by gloo, from the checkpoint
 in FOLDER if there is one, and writes FOLDER/digest. What is trained is a hash:
 each step adds up, over all processes, integers that depend on each sample, its
@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
-                                os.pardir, os.pardir, "examples", "python"))
+                                os.pardir))
 from statesampler import StatefulDistributedSampler     # noqa: E402
 
 SAMPLES, GLOBAL_BATCH, EPOCHS, EVERY = 960, 24, 3, 4

@@ -1,7 +1,7 @@
-/* module.mjs - the JavaScript module, asked with drawn inputs, of which half
+/* drawn.mjs - the JavaScript module, asked with drawn inputs, of which half
    are not what is declared:
 
-       node tests/fuzz/module.mjs build/web/statesampler.mjs ROUNDS [SEED]
+       node examples/js/tests/drawn.mjs build/web/statesampler.mjs ROUNDS [SEED]
 
    Whatever is asked, it answers, or throws an Error that says why and nothing
    has changed: the next batch is the one that `at` says, locate names the

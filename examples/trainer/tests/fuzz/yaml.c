@@ -4,9 +4,9 @@
    same. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 
-#include "fuzz.h"
-#include "../../examples/trainer/tests/config_texts.h"
-#include "../../examples/trainer/config.h"
+#include "../../../../tests/fuzz/fuzz.h"
+#include "../config_texts.h"
+#include "../../config.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -7,12 +7,12 @@
 /* Two things have this name: a sampler's model, and what is trained. */
 #define model sampler_model
 #define model_init sampler_model_init
-#include "fuzz.h"
+#include "../../../../tests/fuzz/fuzz.h"
 #undef model
 #undef model_init
 
-#include "../../examples/trainer/checkpoint.h"
-#include "../../examples/trainer/log.h"
+#include "../../checkpoint.h"
+#include "../../log.h"
 
 #include <ftw.h>
 #include <inttypes.h>

@@ -1,12 +1,12 @@
 /* storm_page.mjs - a training run of the page for tests/fuzz/storm.py to kill:
 
-       node tests/fuzz/storm_page.mjs FOLDER RANKS
+       node examples/js/tests/storm_page.mjs FOLDER RANKS
 
    in the project's root, after make web: begins one in a Chromium whose profile
    is in FOLDER, or goes on with the one that is kept there, on so many ranks,
    and prints its digest when it is done. */
 import path from "node:path";
-import { launch, open } from "../../examples/js/tests/chromium.mjs";
+import { launch, open } from "./chromium.mjs";
 
 /* As many seconds as storm.py gives the whole run. */
 const LONG = 600;
