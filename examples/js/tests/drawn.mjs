@@ -349,10 +349,14 @@ function ask_sampler() {
                     shape.batchSize = batchSize || 1;
                 return { epoch, position };
             }],
-            ["resize", (n = odd_or(whole), { position } = sampler) => {
+            ["resize", (n = odd_or(whole), { position } = sampler,
+                        old = shape.n) => {
                 sampler.resize(n);
                 other = new Sampler({ ...desc, numSamples: n });
                 shape.n = n;
+                /* Padding is no sample: an epoch goes on at its end. */
+                if (position > old && n != old)
+                    position = old;
                 /* With the tail carry an epoch that has served all is over. */
                 return { position: desc.tail === "carry" && position == n
                     ? 0 : position };
