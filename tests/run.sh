@@ -1,7 +1,8 @@
 #!/bin/sh
 # run.sh [list] [FOLDER...] - runs the tests of these folders by CTest, or prints
-# their names. By default all: `.` has those of the header and its extras, and
-# each folder of examples with tests/cases has its own.
+# their names. By default all: `.` has those of the header and its extras,
+# `examples` those of its programs, and each folder there with tests/cases its
+# own.
 #     JOBS=2       so many at a time
 #     ONLY=REGEX   those with such a name; as ctest -R
 # The last line is the sum; build/test/junit.xml has it for programs. CTest
@@ -46,7 +47,7 @@ command -v ctest >/dev/null || {
 }
 action=run
 [ "$1" != list ] || { action=list; shift; }
-[ $# != 0 ] || set -- . examples/*/
+[ $# != 0 ] || set -- . examples examples/*/
 mkdir -p $lists
 : >$lists/CTestTestfile.cmake
 : >$lists/skipped

@@ -163,7 +163,7 @@ notices_full_disk() { # PROGRAM [ARGUMENT...]
 }
 
 compile_broken() { # PROGRAM
-    printf '#include "%s"\n' tests/broken.h examples/$1.c >broken.c
+    printf '#include "%s"\n' examples/tests/broken.h examples/$1.c >broken.c
     if [ $1 = grow ]; then
         ${CC:-cc} -std=c99 -O1 -w -DSTATESAMPLER_STB_DS -I. $STB_FLAGS \
             -o broken_$1 broken.c -lm

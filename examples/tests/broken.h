@@ -1,4 +1,4 @@
-/* broken.h - the library with faults, for tests/cases/examples.sh: it loses the
+/* broken.h - the library with faults, for cases/examples.sh: it loses the
    third step or turn, finds no sample, has a sample at two positions, hands
    each turn to the first source, and does not go on where a state says.
    Whatever is compiled after this must notice. */
