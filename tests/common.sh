@@ -15,8 +15,9 @@
 #     root                 the path of the tree
 #     folder               the path of its own folder, where it begins
 #     TMPDIR               a folder of its own whose path is short
-#     said                 the file with what the last `fails`, `quietly` or
-#                          `made` has heard from its command
+#     said                 the file with what the last `fails`, `quietly`,
+#                          `made` or `status` has heard from its command
+#     err                  and what `status` has heard of errors
 # All other variables that a function here sets are its own business; but sh has
 # no local ones, so they overwrite a test's variables of the same names.
 
@@ -209,6 +210,88 @@ begin_windows() {
 end_windows() {
     wineserver -k || :
     wineserver -w
+}
+
+# --- Testing what a command said ----------------------------------------------
+
+# Runs a command, with its output in the files `said` and `err`, and checks the
+# exit status.
+status() { # WANTED COMMAND...
+    wanted=$1 code=0
+    shift
+    "$@" >said 2>err || code=$?
+    [ "$code" -eq "$wanted" ] || {
+        echo "exit status $code, not $wanted: $*"
+        tail -n 5 said err
+        return 1
+    }
+}
+
+# Like grep.
+finds() { # [OPTION] PATTERN FILE
+    grep -q "$@" || {
+        echo "not found: $*"
+        for last; do :; done
+        head -n 20 "$last"
+        return 1
+    }
+}
+
+# The file has a line with exactly this text.
+has() { # FILE TEXT
+    grep -qxF -e "$2" "$1" || {
+        echo "no line '$2' in:"
+        cat "$1"
+        return 1
+    }
+}
+
+same() { # FILE|- FILE
+    if [ "$1" = - ]; then
+        cat >given
+        set -- given "$2"
+    fi
+    cmp "$1" "$2" || {
+        diff "$1" "$2" | head -n 6
+        return 1
+    }
+}
+
+equal() { # VALUE WANTED
+    [ "$1" = "$2" ] || {
+        echo "'$1' is not '$2'"
+        return 1
+    }
+}
+
+# The file is one that the awk program exits with 0 for.
+accepts() { # AWK-PROGRAM FILE
+    awk "$1" "$2" || {
+        echo "not as it should be:"
+        tail -n 40 "$2"
+        return 1
+    }
+}
+
+empty() { # FILE
+    [ ! -s "$1" ] || {
+        echo "$1 is not empty:"
+        head -n 5 "$1"
+        return 1
+    }
+}
+
+lines() { # COUNT FILE
+    [ "$(wc -l <"$2")" -eq "$1" ] || {
+        echo "not $1 lines in $2:"
+        head -n 5 "$2"
+        return 1
+    }
+}
+
+# A line for each number. (seq is not everywhere.)
+numbers() { # FIRST LAST
+    awk -v i="$1" -v n="$2" 'BEGIN { for (; i <= n; i++) print i }'
 }
 
 # --- Compiling the header by itself -------------------------------------------
