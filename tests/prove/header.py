@@ -303,6 +303,34 @@ def check_models(header, path):
             yield f"{path}: not in a contract once: {quote}"
 
 
+PREFIXES = ("", "ssmp_", "SSMP_", "statesampler_", "STATESAMPLER_")
+
+
+def spoken_of(path):
+    """The names, which have a _ in them, in what a file of formulas prints or
+    says in comments that quote no code, or in what README.md has as code."""
+    text = read(path)
+    if path.endswith(".smt2"):
+        text = re.sub(r"^; (?:models|contract:|fault:).*(?:\n;  .*)*", "", text,
+                      flags=re.M)
+        said = re.findall(r'^;.*|\(echo "[^"]*"', text, re.M)
+        return re.findall(r"\b[A-Za-z]\w*_\w+", " ".join(said))
+    return re.findall(r"`([A-Za-z]\w*_\w+)`", text)
+
+
+def check_names(header):
+    """The names in texts that nothing of the header or of a contract has. A text
+    may leave out our prefix."""
+    there = set(re.findall(r"\w+", without_comments(header.text)))
+    for path in glob.glob(f"{HERE}/*.h"):
+        there.update(re.findall(r"\w+", read(path)))
+    for path in sorted(glob.glob(f"{HERE}/*.smt2")) + [f"{HERE}/README.md"]:
+        for name in spoken_of(path):
+            if not there & {prefix + name for prefix in PREFIXES}:
+                yield (f"{os.path.basename(path)}: the header has no {name}, "
+                       "of which it speaks")
+
+
 # --- What is asked ------------------------------------------------------------
 
 def proved_names():
@@ -343,6 +371,7 @@ def check(header):
         yield from check_models(header, path)
         if os.path.basename(path) not in read(f"{HERE}/prove.sh"):
             yield f"prove.sh does not prove {os.path.basename(path)}"
+    yield from check_names(header)
 
 
 def main():

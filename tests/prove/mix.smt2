@@ -54,7 +54,7 @@
 (assert (and (< 0 w0) (< w0 2147483648)))
 (assert (and (< 0 w) (<= w w0) (<= 0 a) (<= a w) (<= 0 m) (<= 0 whole)))
 (push)
-(echo "the products of branch_divide and mix_tick_of are no more than a word")
+(echo "the products of branch_divide and seat_tick are no more than a word")
 (assert (and (< m w0) (<= (* m a) (* m w0)) (<= (* m w0) (* w0 w0))))
 (assert (< (* w0 w0) 4611686018427387905))
 (assert (not (and (< (+ (* m a) (div w 2)) word)
@@ -78,7 +78,7 @@
 
 (define-fun comes ((half Int) (child Int)) Bool
   (and (= (+ (* k w) half) (+ (* u child) v)) (<= 0 v) (< v child)))
-(echo "tick_of: the turn k of a child is one of its node's period, and not")
+(echo "seat_tick: the turn k of a child is one of its node's period, and not")
 (echo "before the turns m where the child has had k or less")
 (push)
 (assert (and (< 0 a) (<= 0 k) (< k a) (<= (* (+ k 1) w) (* a w))))

@@ -147,9 +147,10 @@
 (check-sat)
 (pop)
 
-; A state has the present p1, and the end is E1 without drop_last. run_check
-; tries t2, the least number of steps that hold p1 - c, and takes the state if
-; that is no more than the segment has, and leads to p1: so spot(c E1 p1 t2).
+; A state has the present p1, and the end is E1 without drop_last.
+; run_check_place tries t2, the least number of steps that hold p1 - c, and takes
+; the state if that is no more than the segment has, and leads to p1: so
+; spot(c E1 p1 t2).
 (declare-const E1 Int) (declare-const E2 Int) (declare-const q Int)
 (declare-const p1 Int) (declare-const t2 Int)
 (echo "load: what it takes is Good with drop_last, whose end is E2, too")
@@ -203,7 +204,7 @@
 (check-sat)
 (pop)
 (push)
-(echo "CARRY, save and load: a Good sampler is where run_check says")
+(echo "CARRY, save and load: a Good sampler is where run_check_place says")
 (assert (carried c e p k))
 (assert (and (= (+ c (* k G)) (+ (* q n) r)) (<= 0 r) (< r n)))
 (assert (not (and (= e q) (= p r))))
