@@ -3,8 +3,8 @@
        node [--test-name-pattern=...] examples/js/tests/page.mjs
 
    in the project's root, after make web: all tests, or some, in one headless
-   Chromium. A test is a function of this file, named at its end; it drives a
-   page by mouse and keyboard. */
+   Chromium. A test is a `page_test` of this file; it drives a page by mouse and
+   keyboard. CTest has each as a test of its own. */
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
@@ -53,9 +53,31 @@ async function enter_text(page, id, words) {
     await page.press("Tab", 9);
 }
 
+/* A test of the page: what `call` does with a page that it opens and returns,
+   which must have no error then. */
+function page_test(name, call) {
+    test(name, async (t) => {
+        try {
+            const page = await call(t);
+            assert.deepEqual(page?.errors ?? [], []);
+            await page?.close();
+        } catch (error) {
+            /* The next one finds nothing of this one. */
+            await browser.kill();
+            browser = await launch(profile);
+            throw error;
+        }
+    });
+}
+
+after(async () => {
+    await browser.close();
+    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+});
+
 /* --- tests ---------------------------------------------------------------- */
 
-async function vectors(t) {
+page_test("vectors", async (t) => {
     const page = await open(browser, url);
     assert.equal(await page.evaluate("document.body.dataset.wrong"), "0");
     t.diagnostic((await text(page, "check")).match(/[\d,]+ indices/)[0]);
@@ -63,11 +85,11 @@ async function vectors(t) {
         "performance.getEntriesByType('resource').map((one) => one.name)");
     assert.deepEqual(fetched.filter((name) => !/^(blob|data):/.test(name)), []);
     return page;
-}
+});
 
 /* The killed run's bytes are those that the library has at that step; the run
    goes on from them, and the audit finds each sample once. */
-async function kill_and_resume() {
+page_test("kill_and_resume", async () => {
     const page = await open(browser, url);
     await enter_text(page, "numSamplesText", "1000");
     await page.until("/step [3-9] of 16 /.test(" +
@@ -108,7 +130,7 @@ async function kill_and_resume() {
     assert.equal(await legend(), 3);
     assert.equal(await text(page, "stamp"), verdict);
     return page;
-}
+});
 
 /* Five times as fast, where the end of an epoch is awaited. */
 const FAST = { before: `{
@@ -140,7 +162,7 @@ async function by_table(worldSize, kills) {
 
 /* Beside the run: what an ordinary sampler repeats, misses and throws away,
    on fewer ranks, on more, and on as many, where it is right. */
-async function ordinary(t) {
+page_test("ordinary", async (t) => {
     const page = await open(browser, url, FAST);
     const colours = () => page.evaluate(`(() => {
         const canvas = document.getElementById("otherGrid");
@@ -221,11 +243,11 @@ async function ordinary(t) {
     assert.equal(await hidden(), "visible");
     t.diagnostic(found.join("; "));
     return page;
-}
+});
 
 /* On a phone who has killed it sees how both samplers have ended the epoch,
    above the buttons, without scrolling. */
-async function verdicts_in_sight() {
+page_test("verdicts_in_sight", async () => {
     for (const [width, height] of [[390, 844], [375, 667]]) {
         const page = await open(browser, url,
                                 { ...FAST, width, height, phone: true });
@@ -251,11 +273,11 @@ async function verdicts_in_sight() {
         assert.deepEqual(page.errors, []);
         await page.close();
     }
-}
+});
 
 /* A state of the last epochs that there are, pasted and dropped: it goes on,
    or, where it is another dataset's, nothing has changed. */
-async function far_epochs() {
+page_test("far_epochs", async () => {
     const { Sampler } = await import(module);
     const page = await open(browser, url, { ...FAST, calm: true });
     const state = (epoch, numSamples) => {
@@ -293,10 +315,10 @@ async function far_epochs() {
         await page.click("#pause");
     }
     return page;
-}
+});
 
 /* The header itself is on the page, and is saved as it is. */
-async function header_saved() {
+page_test("header_saved", async () => {
     const folder = path.join(profile, "saved");
     fs.mkdirSync(folder);
     await browser.send("Browser.setDownloadBehavior",
@@ -308,20 +330,20 @@ async function header_saved() {
         await wait(100);
     assert.ok(fs.readFileSync(file).equals(fs.readFileSync("statesampler.h")));
     return page;
-}
+});
 
 /* Whose version it is, under which licence. */
-async function about() {
+page_test("about", async () => {
     const page = await open(browser, url, CALM);
     const { version } = await import(module);
     assert.match(await text(page, "about"), RegExp(
         `^statesampler.h ${version}, public domain or MIT.* end\\.\\s*$`, "s"));
     return page;
-}
+});
 
-/* No two ranks have the same colour, nor, for those who see no colours, the same
-   pattern. A cell's full colour is the one farthest from the paper. */
-async function distinct_ranks() {
+/* No two ranks have the same colour, nor, for those who see no colours, the
+   same pattern. A cell's full colour is the one farthest from the paper. */
+page_test("distinct_ranks", async () => {
     const page = await open(browser, url, CALM);
     const [patterns, colours] = await page.evaluate(`(() => {
         const cells = Array.from(document.querySelectorAll("#ranks canvas"),
@@ -342,11 +364,11 @@ async function distinct_ranks() {
     assert.equal(new Set(colours).size, 8);
     assert.equal(new Set(patterns).size, 8);
     return page;
-}
+});
 
 /* A run that is killed when padding has filled its last step has not served
    more than there is. */
-async function padded_end() {
+page_test("padded_end", async () => {
     const page = await open(browser, url, CALM);
     await page.choose("#tail", "pad");
     await enter_text(page, "numSamplesText", "2509");
@@ -361,11 +383,11 @@ async function padded_end() {
     await page.click("#kill");
     await status_has(page, "status", "2,509 of 2,509 samples served", 5);
     return page;
-}
+});
 
 /* Every slider says what its number is of, and every control has a sentence; a
    field and its slider stand at the same number. */
-async function controls() {
+page_test("controls", async () => {
     const page = await open(browser, url, CALM);
     const value_text = (id) => page.evaluate(
         `document.getElementById("${id}").getAttribute("aria-valuetext")`);
@@ -411,11 +433,11 @@ async function controls() {
         "document.querySelector('#run legend').textContent"),
                  /begins a new run/);
     return page;
-}
+});
 
 /* Without a mouse: Enter in a field takes what it says, and a button that is
    pressed hands on to the next. */
-async function keys() {
+page_test("keys", async () => {
     const page = await open(browser, url);
     const focus = (id) =>
         page.evaluate(`document.getElementById("${id}").select?.();
@@ -449,10 +471,10 @@ async function keys() {
     await page.press("Enter", 13);
     assert.match(await text(page, "loadStatus"), /^Loaded/);
     return page;
-}
+});
 
 /* A file in a folder with an odd name, as people have them. */
-async function odd_path() {
+page_test("odd_path", async () => {
     const folder = path.join(profile, "a b%20c %41 #d ?e é");
     fs.mkdirSync(folder);
     fs.copyFileSync("build/web/index.html", path.join(folder, "a #1.html"));
@@ -466,10 +488,10 @@ async function odd_path() {
     await page.evaluate("document.getElementById('forget').click()");
     await training_is(page, "empty");
     return page;
-}
+});
 
 /* What is wrong in a field stops no other control: the last good one holds. */
-async function bad_field() {
+page_test("bad_field", async () => {
     const page = await open(browser, url);
     for (const [id, wrong] of [["seed", "many"], ["numSamplesText", "9"]]) {
         await enter_text(page, id, wrong);
@@ -485,10 +507,10 @@ async function bad_field() {
     assert.match(await bytes(page), /^.{32}2b00000000000000/);
     assert.match(await text(page, "numSamplesTextHint"), /^Not accepted/);
     return page;
-}
+});
 
 /* Who has stopped the run, or wants no motion, starts it. */
-async function stays_still() {
+page_test("stays_still", async () => {
     const { Sampler } = await import(module);
     const good = new Sampler({ numSamples: 2512, seed: 42, tail: "uneven" });
     good.seek(2000);
@@ -533,10 +555,10 @@ async function stays_still() {
         { name: "prefers-reduced-motion", value: "reduce" }] });
     await page.until("document.body.dataset.phase === 'paused'", 5);
     return page;
-}
+});
 
 /* A sentence on the page, and the run goes on. */
-async function bad_input() {
+page_test("bad_input", async () => {
     const page = await open(browser, url);
     const { Sampler } = await import(module);
     const other = new Sampler({ numSamples: 999, tail: "uneven" }).save();
@@ -602,7 +624,7 @@ async function bad_input() {
     await status_has(page, "stamp",
                      "2,512 of 2,512 samples, each exactly once");
     return page;
-}
+});
 
 /* A busy Chromium leaves drops out, or two come at once: then again. */
 async function drop_says(page, selector, dropped, id, words) {
@@ -621,7 +643,7 @@ async function drop_says(page, selector, dropped, id, words) {
 
 /* Files that are dropped: a state anywhere, a text where one learns it. What is
    wrong is told, and what was there stays. */
-const drops = () => served(async (at) => {
+page_test("drops", () => served(async (at) => {
     const page = await open(browser, at);
     const { Sampler } = await import(module);
     const file = (name, content) => {
@@ -718,7 +740,7 @@ const drops = () => served(async (at) => {
     await at_step(page, step + 3);
     assert.match(await text(page, "trainStatus"), /^The file has 9 bytes/);
     return page;
-});
+}));
 
 const WORDS = "It was the sample of all samples. ".repeat(90);
 const training_is = (page, phase) =>
@@ -800,6 +822,7 @@ const storage_full = () => served(async (at) => {
     await at_step(page, await step_of(page) + 3);
     return page;
 });
+page_test("storage_full", storage_full);
 
 /* What a put of the worker does before it puts a value at a key; and a script
    before the page, and what the worker does first. */
@@ -828,7 +851,7 @@ const NO_STORE =
 const no_room_after = (steps) => put_does(`
     if (typeof key === "number" && key >= ${steps})
         throw new DOMException("full", "QuotaExceededError");`);
-const storage_fills = () => served(async (at) => {
+page_test("storage_fills", () => served(async (at) => {
     await know_unbroken();
     let page = await open(browser, at, no_room_after(10));
     await enter_text(page, "text", WORDS);
@@ -845,10 +868,10 @@ const storage_fills = () => served(async (at) => {
     assert.match(await text(page, "trainStatus"), /interrupted once/);
     assert.equal(await digest_of(page), unbroken);
     return page;
-});
+}));
 
 /* A store that never answers: the page says so, and training works. */
-const storage_silent = () => served(async (at) => {
+page_test("storage_silent", () => served(async (at) => {
     const page = await open(browser, at, put_does(
         "", "", "IDBFactory.prototype.open = () => ({});"));
     await status_has(page, "trainProblem",
@@ -858,11 +881,11 @@ const storage_silent = () => served(async (at) => {
     await at_step(page, 3);
     assert.match(await text(page, "trainProblem"), /does not survive/);
     return page;
-});
+}));
 
 /* A text as long as it takes one, in the midst of its training: what a step
    stores and draws does not grow with the steps before it. */
-const long_text = (t) => served(async (at) => {
+page_test("long_text", (t) => served(async (at) => {
     const LENGTH = 1e6, past = 3000;
     const { Sampler } = await import(module);
     const sampler = new Sampler({ numSamples: LENGTH - 8, seed: 1,
@@ -916,13 +939,13 @@ const long_text = (t) => served(async (at) => {
     t.diagnostic(`${Math.round(frames)} frames a second, ` +
                  `${largest} bytes a step`);
     return page;
-});
+}));
 
 /* One tab trains: the one that was opened last, or whose button was pressed;
    the others stop and say so. Presses in a hurry count once. Tabs are closed,
    a page is loaded again, and the browser is killed: the run ends as one that
    was left alone. */
-async function tabs_and_reloads(t) {
+page_test("tabs_and_reloads", async (t) => {
     await know_unbroken();
     let first = await open(browser, url, CALM);
     let second = await open(browser, url, CALM);
@@ -992,11 +1015,11 @@ async function tabs_and_reloads(t) {
     await twice(first);
     await at_step(first, 2);
     return first;
-}
+});
 
 /* What a tab says of another one that took its run stays true: when that is
    closed, when it comes back, and when it deletes the run. */
-const tab_gone = () => served(async (at) => {
+page_test("tab_gone", () => served(async (at) => {
     const first = await open(browser, at, CALM);
     await enter_text(first, "text", WORDS.repeat(99)); /* it does not end */
     await first.click("#train");
@@ -1048,13 +1071,13 @@ const tab_gone = () => served(async (at) => {
         await status_has(page, "trainStatus", "No run is stored", 10);
     await second.close();
     return first;
-});
+}));
 
 /* On any number of ranks that is offered, with another one at every step (also
    at the end of an epoch), where it is paused, after a reload and in another
    tab, the weights are those of one rank that was left alone. */
 const WORLD_SIZES = ["1", "2", "3", "4", "6", "8"];
-const ranks = () => served(async (at) => {
+page_test("ranks", () => served(async (at) => {
     const short = WORDS.slice(0, 2006); /* 84 steps */
     const on = (worldSize) => worldSize === "1" ? "on 1 rank"
         : `on ${worldSize} ranks`;
@@ -1115,11 +1138,11 @@ const ranks = () => served(async (at) => {
     assert.deepEqual(changing.errors, []);
     await changing.close();
     return page;
-});
+}));
 
 /* The module as people have it on a server, in a page and in a page's worker,
    with vectors and without. Where the server lacks a file, it is named. */
-async function module_on_a_server() {
+page_test("module_on_a_server", async () => {
     const built = (name) => fs.readFileSync("build/web/" + name);
     const use = `
         const { Sampler, simd } = await import("/lib/statesampler.mjs");
@@ -1161,11 +1184,11 @@ async function module_on_a_server() {
             await page.close();
         }
     }, files);
-}
+});
 
 /* The npm package's module and its script, in a page with a strict policy, in
    workers and in service workers, which know no top-level await. */
-async function package_on_a_server() {
+page_test("package_on_a_server", async () => {
     const use = (text) => `${text}
         const sampler = new Sampler({ numSamples: 1003, batchSize: 9 });
         sampler.skip();
@@ -1211,10 +1234,10 @@ async function package_on_a_server() {
             "document.body.textContent")), Array(6).fill(want));
         return page;
     }, files);
-}
+});
 
 /* A browser that cannot run the page: it says so, and has no dead controls. */
-async function cannot() {
+page_test("cannot", async () => {
     const says = (sentence) =>
         `${sentence}.test(document.getElementById("cannot").textContent)`;
     for (const [before, sentence] of [
@@ -1263,30 +1286,7 @@ async function cannot() {
                 effectiveDirective: "img-src", disposition: "enforce" })));` });
     assert.equal(await text(page, "cannot"), "");
     return page;
-}
-
-/* Where the browser lets a page store nothing, training goes on and says so. */
-async function storage_forbidden() {
-    await browser.close();
-    const preferences = path.join(profile, "Default", "Preferences");
-    const all = JSON.parse(fs.readFileSync(preferences));
-    all.profile.default_content_setting_values = { cookies: 2 };
-    fs.writeFileSync(preferences, JSON.stringify(all));
-    browser = await launch(profile);
-    let page;
-    for (const width of [320, 1280]) {
-        await page?.close();
-        page = await open(browser, url, { ...CALM, width, phone: width < 400 });
-        await status_has(page, "trainProblem", "does not let the page store");
-        const places = await page.evaluate(PLACES);
-        await page.click("#train");
-        await at_step(page, 3);
-        assert.match(await text(page, "trainProblem"), /does not survive/);
-        assert.equal(await page.evaluate(PLACES), places);
-        assert.deepEqual((await page.evaluate(LOOK)).wrong, []);
-    }
-    return page;
-}
+});
 
 /* Text of 12 px at least and a contrast of 4.5 at least, nothing wider than a
    phone, no button that moves. */
@@ -1377,7 +1377,7 @@ async function keyboard(page) {
     assert.deepEqual(reached, all);
 }
 
-async function look(t) {
+page_test("look", async (t) => {
     let page, looked = 0;
     for (const options of [
         { calm: true }, { dark: true },
@@ -1464,12 +1464,12 @@ async function look(t) {
         await page.close();
     }
     t.diagnostic(`${looked} texts`);
-}
+});
 
 /* On a screen of another density, or where the page is zoomed, pictures are
    drawn anew, and in mid-training the whole curve. (By its protocol Chromium
    tells a page of another density only with another size.) */
-async function densities() {
+page_test("densities", async () => {
     const page = await open(browser, url, CALM);
     await enter_text(page, "text", WORDS);
     await page.click("#train");
@@ -1500,7 +1500,7 @@ async function densities() {
     await page.click("#forget");
     await training_is(page, "empty");
     return page;
-}
+});
 
 /* How many times the processor's time a frame takes because of what is out of
    sight, below the run: with it and without it in turns. */
@@ -1526,7 +1526,7 @@ async function cost_below(page) {
    them, of 50,000 on a screen of two pixels a point every sample has a cell of
    whole pixels, which no browser stretches; a million are drawn with a pixel a
    point. What is out of sight must cost little. */
-async function million(t) {
+page_test("million", async (t) => {
     const page = await open(browser, url, { scale: 2 });
     await enter_text(page, "numSamplesText", "50000");
     const pixels = () => page.evaluate(`(() => {
@@ -1569,30 +1569,28 @@ async function million(t) {
     t.diagnostic(`${Math.round(frames)} frames a second, a kill ` +
                  `${kill.toFixed(1)} ms of processor time`);
     return page;
-}
-
-after(async () => {
-    await browser.close();
-    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/* storage_forbidden leaves a browser that stores nothing. */
-for (const one of [vectors, module_on_a_server, package_on_a_server,
-                   kill_and_resume, ordinary, verdicts_in_sight, controls, keys,
-                   odd_path, bad_input, bad_field, far_epochs, stays_still,
-                   cannot, header_saved, drops, look, densities, million,
-                   storage_full, storage_fills, storage_silent, long_text,
-                   ranks, tabs_and_reloads, tab_gone, storage_forbidden, about,
-                   padded_end, distinct_ranks])
-    test(one.name, async (t) => {
-        try {
-            const page = await one(t);
-            assert.deepEqual(page?.errors ?? [], []);
-            await page?.close();
-        } catch (error) {
-            /* The next one finds nothing of this one. */
-            await browser.kill();
-            browser = await launch(profile);
-            throw error;
-        }
-    });
+/* Where the browser lets a page store nothing, training goes on and says so. It
+   is the last, as it leaves a browser that stores nothing. */
+page_test("storage_forbidden", async () => {
+    await browser.close();
+    const preferences = path.join(profile, "Default", "Preferences");
+    const all = JSON.parse(fs.readFileSync(preferences));
+    all.profile.default_content_setting_values = { cookies: 2 };
+    fs.writeFileSync(preferences, JSON.stringify(all));
+    browser = await launch(profile);
+    let page;
+    for (const width of [320, 1280]) {
+        await page?.close();
+        page = await open(browser, url, { ...CALM, width, phone: width < 400 });
+        await status_has(page, "trainProblem", "does not let the page store");
+        const places = await page.evaluate(PLACES);
+        await page.click("#train");
+        await at_step(page, 3);
+        assert.match(await text(page, "trainProblem"), /does not survive/);
+        assert.equal(await page.evaluate(PLACES), places);
+        assert.deepEqual((await page.evaluate(LOOK)).wrong, []);
+    }
+    return page;
+});

@@ -88,10 +88,10 @@ web_types() {
         "$root/examples/js/tests/steered.mts"
 }
 
-# All of examples/js/tests/page.mjs, in one Chromium.
-pages() {
-    (cd "$root" && quietly_web &&
-        timeout -k 10 590 node examples/js/tests/page.mjs)
+# A test of examples/js/tests/page.mjs, in a Chromium of its own.
+page() { # NAME
+    (cd "$root" && quietly_web && timeout -k 10 590 \
+        node --test-name-pattern="^$1\$" examples/js/tests/page.mjs)
 }
 
 # What people open from disk or send each other.
@@ -170,5 +170,15 @@ list_tests() {
     add_test 'The page: its address' page_address
     add_test 'The page: where Chromium does not start, its reason' no_sandbox
     tool chromium 'The page in a browser' || return 0
-    add_test 'The page in Chromium: all of it' pages
+    names=$(sed -n 's/^page_test("\([^"]*\)", .*/\1/p' \
+        examples/js/tests/page.mjs)
+    # One more is the function itself.
+    [ $(($(echo "$names" | wc -l) + 1)) = \
+        $(grep -c 'page_test(' examples/js/tests/page.mjs) ] || {
+        echo 'page.mjs: begin the line of each test with page_test("NAME",' >&2
+        exit 1
+    }
+    for name in $names; do
+        add_test "The page in Chromium: $name" page $name
+    done
 }
