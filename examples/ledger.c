@@ -4,7 +4,8 @@
 
    Samples take between 1 and 1,000 ticks, as rollouts do. 64 workers get them
    in order; the run is killed again and again, and goes on with 1 to 100
-   workers. (Time is simulated; tests/ledger_kills.c kills processes.) */
+   workers. (Time is simulated; processes are killed in
+   tests/extras/ledger_kills.c.) */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"

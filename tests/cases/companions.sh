@@ -1,6 +1,6 @@
 # companions.sh - the headers that people copy beside the library. Each header
-# NAME.h of examples/extras has a tests/NAME.c, which is compiled and run in some
-# ways of tests/ways.sh. Each, as those of examples/into, also compiles alone in
+# NAME.h of examples/extras has a tests/extras/NAME.c, which is compiled and run in
+# some ways of tests/ways.sh. Each, as those of examples/into, also compiles alone in
 # every language.
 
 # --- Each header alone --------------------------------------------------------
@@ -75,8 +75,7 @@ libtorch_alone() { # COMPILER STANDARD
 # a header counts, as the tests wrap around too.
 headers_wrap_around() {
     clang -std=c99 -O1 -I. -c -o core.o "$root/tests/core.c"
-    for test in $(grep -lE 'include "examples/.*\.h"' tests/*.c \
-        examples/into/tests/*.c); do
+    for test in tests/extras/*.c examples/into/tests/*.c; do
         has_libraries c $test || continue
         core=core.o fann=
         ! grep -q STATESAMPLER_IMPLEMENTATION $test || core=
@@ -106,8 +105,8 @@ each_in_many_ways() {
     done >$lists/companion_ways
     for header in examples/extras/*.h; do
         name=$(basename $header .h)
-        [ -e tests/$name.c ] || {
-            echo "$header has no tests: write tests/$name.c" >&2
+        [ -e tests/extras/$name.c ] || {
+            echo "$header has no tests: write tests/extras/$name.c" >&2
             exit 1
         }
         while read -r way runner; do

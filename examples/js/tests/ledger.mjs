@@ -3,7 +3,7 @@
 
        node examples/js/tests/ledger.mjs MODULE PROGRAM
 
-   PROGRAM is tests/ledger_text.c, which is given the same random commands. */
+   PROGRAM is tests/extras/ledger_text.c, which is given the same random commands. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";

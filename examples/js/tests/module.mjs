@@ -338,7 +338,7 @@ function takes_and_holds() {
     same(sorted(draws(bag, 4)), sorted([hand[0], hand[0], hand[1], hand[1]]));
     bag.remove(hand[2]);
     same([bag.held, [...bag.items].length], [1, 3]);
-    /* Four are taken of five; tests/bag.c has the same orders. */
+    /* Four are taken of five; tests/extras/bag.c has the same orders. */
     for (const [seed, order] of [[1, [1, 4, 5, 7, 2, 3]],
                                  [2, [7, 3, 5, 4, 1, 2]],
                                  [3, [1, 5, 2, 4, 7, 3]]]) {

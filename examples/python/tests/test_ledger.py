@@ -122,7 +122,8 @@ class InC(unittest.TestCase):
             subprocess.run(
                 shlex.split(os.environ.get("CC", "cc")) +
                 ["-std=c99", "-I", ROOT, "-DSTATESAMPLER_IMPLEMENTATION", "-o",
-                 program, os.path.join(ROOT, "tests", "ledger_text.c")],
+                 program,
+                 os.path.join(ROOT, "tests", "extras", "ledger_text.c")],
                 check=True)
             seen = set()
             for chance in cases(4, "ledger"):

@@ -18,7 +18,7 @@ quietly_web() {
 # The ledger of a module, against a program in C.
 web_ledger() { # MODULE
     quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -DSTATESAMPLER_IMPLEMENTATION \
-        -o ledger tests/ledger_text.c
+        -o ledger tests/extras/ledger_text.c
     program=$PWD/ledger
     node_tests ledger.mjs "$1" "$program"
 }

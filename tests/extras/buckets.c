@@ -4,7 +4,7 @@
 #include "statesampler.h"
 #include "examples/extras/buckets.h"
 
-#include "check.h"
+#include "../check.h"
 
 enum { BUCKETS = 5, RANKS = 4, MOST = 400, LONGEST = 50, BUDGET = 300 };
 

@@ -5,7 +5,7 @@
 
 #include "examples/extras/fit.h"
 
-#include "check.h"
+#include "../check.h"
 
 enum { BINS_MOST = 600 }; /* lengths */
 

@@ -4,7 +4,7 @@
 #include "statesampler.h"
 #include "examples/extras/schedule.h"
 
-#include "check.h"
+#include "../check.h"
 
 enum { MOST = 40, STATE = STATESAMPLER_MIX_STATE_BYTES(MOST) };
 

@@ -4,7 +4,7 @@
 #include "statesampler.h"
 #include "examples/extras/pack.h"
 
-#include "check.h"
+#include "../check.h"
 #include "bins.h"
 
 enum { MOST = BINS_MOST, BUDGETS = 300000, PACKS = 6 * MOST };

@@ -4,7 +4,7 @@
 #include "statesampler.h"
 #include "examples/extras/spread.h"
 
-#include "check.h"
+#include "../check.h"
 
 #define MOST 400u
 

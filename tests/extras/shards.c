@@ -3,7 +3,7 @@
    process. What is wrong with a file is an error, and nothing ends the program.
    The shards are in the present folder. */
 #include "statesampler.h"
-#include "check.h"
+#include "../check.h"
 #include "examples/extras/shards.h"
 
 #define MOST_TOKENS 300u

@@ -14,7 +14,7 @@
 #include "statesampler.h"
 #include "examples/extras/ledger.h"
 
-#include "check.h"
+#include "../check.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "statesampler.h"
 #include "examples/extras/fit.h"
 
-#include "check.h"
+#include "../check.h"
 #include "bins.h"
 
 enum { MOST = BINS_MOST, LARGEST = 300000 };

@@ -1,7 +1,7 @@
 /* groups.c - does examples/extras/groups.h serve what TRL's nested loops do,
    whatever part of them is asked for? */
 #include "statesampler.h"
-#include "check.h"
+#include "../check.h"
 
 /* What is looked up must be there, also prompts that nobody asked for. */
 static void look_up(const statesampler_perm *order, uint64_t first,

@@ -2,7 +2,7 @@
    and tails, every id that is there is served once in an epoch, no id after it
    was removed, and positions and ids map to each other. */
 #include "statesampler.h"
-#include "check.h"
+#include "../check.h"
 #include "examples/extras/edits.h"
 
 #define MOST 400u /* ids of a program */

@@ -4,7 +4,7 @@
 #include "statesampler.h"
 #include "examples/extras/recorder.h"
 
-#include "check.h"
+#include "../check.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "examples/extras/bag.h"
-#include "check.h"
+#include "../check.h"
 
 enum { ROOM = 40, VALUES = 60 };
 

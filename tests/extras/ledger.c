@@ -3,7 +3,7 @@
 #include "statesampler.h"
 #include "examples/extras/ledger.h"
 
-#include "check.h"
+#include "../check.h"
 
 #define MOST 4096u /* tickets of the list */
 #define WIDEST 512u

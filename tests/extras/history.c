@@ -3,7 +3,7 @@
 #include "statesampler.h"
 #include "examples/extras/history.h"
 
-#include "check.h"
+#include "../check.h"
 
 enum { EVENTS = 400, STEPS = 20000, BATCH = 64, KEPT = 8 };
 
