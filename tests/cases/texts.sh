@@ -198,7 +198,24 @@ help_names_targets() {
     nothing <$folder/complaints
 }
 
+# The table of tests/README.md names every file of tests/, and no other.
+map_of_tests() {
+    sed -n '/^## What is here/,/^A test/s/^| \(`[^|]*\) |.*/\1/p' \
+        tests/README.md | grep -o '`[^`]*`' | tr -d '`' >patterns
+    for file in tests/*; do
+        while read -r pattern; do
+            case ${file#tests/} in
+            $pattern) echo "$pattern" >>used; continue 2 ;;
+            esac
+        done <patterns
+        echo "in no row: $file"
+    done >complaints
+    grep -vxFf used patterns | sed 's/^/not there: /' >>complaints
+    grep -v __pycache__ complaints | nothing
+}
+
 list_tests() {
+    add_test 'tests/README.md has a row for every file' map_of_tests
     add_test 'every link between the documents leads somewhere' \
         links_lead_somewhere
     add_test 'make help names every target' help_names_targets
