@@ -15,15 +15,15 @@ from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ModuleError, PlatformError
 
-# What the package has besides its folder, and where.
+# What the package has besides its folder, and where. The headers are those that
+# library.c includes.
 LAYOUT = {"setup.py": ".", "pyproject.toml": ".", "README.md": ".",
           "../../LICENSE": ".",
-          "../../statesampler.h": "statesampler",
-          "../extras/ledger.h": "statesampler",
-          "../extras/recall.h": "statesampler",
-          "../extras/pack.h": "statesampler",
-          "../extras/fit.h": "statesampler",
-          "../extras/spread.h": "statesampler"}
+          "../../statesampler.h": "statesampler"}
+with open("statesampler/library.c", encoding="utf-8") as library:
+    for header in re.findall('^#include "(.*)"', library.read(), re.MULTILINE):
+        if header != "statesampler.h":
+            LAYOUT["../extras/" + header] = "statesampler"
 
 
 def lay_out():

@@ -7,7 +7,7 @@ import struct
 import sys
 
 from ._arguments import cut, listed
-from ._cursors import described
+from ._cursors import OWNERS, described
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, Desc, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from .samplers import library_state, unpack
@@ -44,12 +44,6 @@ moment: about the steps before as it is, about those after with --world-size.
 The exit status is 1 if a sample is not served, or without --straight."""
 
 
-# States from which no step follows.
-_NEEDS = {b"SSP1": "the state of a PackedBatchSampler does not hold the "
-                   "lengths: ask at() and locate() of the sampler",
-          b"SSS1": "the state of a SpreadBatchSampler does not hold the "
-                   "groups: ask at() and locate() of the sampler",
-          b"SSL1": "a ledger has tickets: ask the state of its sampler"}
 _PACK = "the state of examples/extras/pack.h does not hold the lengths"
 
 # RECORDER_EUNKNOWN of examples/extras/recorder.h.
@@ -62,7 +56,7 @@ _UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
            b"SSS1": struct.Struct("<4s112s12x")}
 _HOLDERS = dict, list, tuple, bytes, str
-_MAGICS = (b"SSMP", b"SSMX", b"SSMN", b"SSG1", *_NEEDS)
+_MAGICS = (b"SSMP", b"SSMX", b"SSMN", *OWNERS)
 
 
 class Recorded:
@@ -74,7 +68,7 @@ class Recorded:
                  ledger=None, drop_last=False):
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger
-        self.needs = _NEEDS.get(state[:4])
+        _, self.needs = OWNERS.get(state[:4], (None, None))
         if state[:4] == b"SSMP" and len(state) == 136:
             self.needs = _PACK
         self.groups = state[:4] == b"SSG1"      # a RepeatSampler's

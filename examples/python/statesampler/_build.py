@@ -10,10 +10,6 @@ import tempfile
 
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
-# The headers of examples/extras that library.c includes, and those that they
-# include. setup.py has them in its layout.
-EXTRAS = "ledger.h", "recall.h", "pack.h", "fit.h", "spread.h"
-
 
 def _digest(*parts):
     whole = hashlib.sha256()
@@ -86,21 +82,27 @@ def _source(name, *folders):
     raise ImportError(f"{name} is not in {' or '.join(folders)}")
 
 
+def included(source):
+    """The headers that library.c includes by name."""
+    return [line.split('"')[1] for line in source.splitlines()
+            if line.startswith('#include "')]
+
+
 def find(load):
     """The library for these sources, compiler and options, built if necessary.
     It is kept in the folder `build` beside the header, or in the user's cache
     if that folder cannot be written."""
-    header = _source("statesampler.h", ".", "..", "../../..")
-    parts = [_source(name, ".", "..", "../../extras") for name in EXTRAS]
     source = _source("library.c", ".")
-    include = os.path.dirname(header)
+    headers = [_source(name, ".", "..", "../../..", "../../extras") for name in
+               included(_contents(source).decode(errors="replace"))]
+    include = os.path.dirname(headers[0])
     command = os.environ.get("CC", "").split() or ["cc"]
     command += ["-std=c99", *os.environ.get("CFLAGS", "-O2").split()]
     name = "libstatesampler-" + _digest(
-        *map(_contents, [source, header, *parts]),
+        *map(_contents, [source, *headers]),
         platform.platform().encode(), os.fsencode("\n".join(command)))
     command += ["-shared", "-fPIC", "-I", include, "-I",
-                os.path.dirname(parts[0]), "-x", "c", source]
+                os.path.dirname(headers[-1]), "-x", "c", source]
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(cache):    # The XDG rule: ignore relative paths.
         cache = os.path.expanduser("~/.cache")

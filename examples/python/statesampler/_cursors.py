@@ -21,9 +21,17 @@ _DATASETS = ("len(dataset) ", "len(data_source) ", "lengths whose digest is ",
              "len(groups) ", "groups whose digest is ", "")
 
 
-# The classes whose states begin with a name of their own.
-_OWNERS = {b"SSG1": "RepeatSampler", b"SSP1": "PackedBatchSampler",
-           b"SSS1": "SpreadBatchSampler", b"SSL1": "Ledger"}
+# The classes whose states begin with a name of their own, and why no step
+# follows from such a state alone, if none does.
+OWNERS = {b"SSG1": ("RepeatSampler", None),
+          b"SSP1": ("PackedBatchSampler",
+                    "the state of a PackedBatchSampler does not hold the "
+                    "lengths: ask at() and locate() of the sampler"),
+          b"SSS1": ("SpreadBatchSampler",
+                    "the state of a SpreadBatchSampler does not hold the "
+                    "groups: ask at() and locate() of the sampler"),
+          b"SSL1": ("Ledger",
+                    "a ledger has tickets: ask the state of its sampler")}
 
 
 def _owner(state):
@@ -32,7 +40,7 @@ def _owner(state):
                        (MixCursor, "RoundRobinBatchSampler")):
         if kind.facts(state):
             return name
-    return _OWNERS.get(state[:4])
+    return OWNERS.get(state[:4], (None, None))[0]
 
 
 def state_of(state_dict, ours):

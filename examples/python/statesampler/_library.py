@@ -5,45 +5,15 @@ builds it."""
 import array
 import ctypes
 import os
-import struct
 import types
 
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
-
-
-def _whole_elf(path):
-    """Whether a library is complete, as loading a truncated one would crash
-    the process. All loaded segments (type 1) and the section table, which is
-    at the end, must lie within the file. Files that are not ELF are left to
-    the loader."""
-    with open(path, "rb") as file:
-        whole = file.read()
-    if whole[:4] != b"\x7fELF":
-        return True
-    try:
-        order = "<" if whole[5] == 1 else ">"
-        word, size, sizes = (order + "Q", 8, 54) if whole[4] == 2 else (
-            order + "I", 4, 42)
-        table, = struct.unpack_from(word, whole, 24 + size)
-        sections, = struct.unpack_from(word, whole, 24 + 2 * size)
-        entry, count, *section = struct.unpack_from(order + "4H", whole, sizes)
-        ends = [sections + section[0] * section[1]]
-        for at in (table + entry * i for i in range(count)):
-            kind, = struct.unpack_from(order + "I", whole, at)
-            offset, = struct.unpack_from(word, whole, at + size)
-            length, = struct.unpack_from(word, whole, at + 4 * size)
-            ends.append(offset + length if kind == 1 else 0)
-        return max(ends) <= len(whole)
-    except (IndexError, struct.error):
-        return False
 
 
 def _load(path):
     """The functions of a library, by their names without the prefix, and the
     sizes of its structs."""
     try:
-        if not _whole_elf(path):
-            raise OSError("it is truncated")
         library, functions = ctypes.CDLL(os.path.abspath(path)), {}
         for result, arguments, names in _FUNCTIONS:
             for name in names.split():

@@ -6,6 +6,9 @@
 #define STATESAMPLER_HOSTED
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
+/* Those of examples/extras. _build.py and setup.py read here what headers there
+   are, so each is named, also if another one includes it. */
+#include "fit.h"
 #include "ledger.h"
 #include "pack.h"
 #include "recall.h"
