@@ -52,14 +52,15 @@ STATESAMPLER_WRAP_BEGIN
 
 /* What an event is, and the words that it has after its place. */
 #define HISTORY_SEEK 1    /* the step, or turn, that was sought */
-#define HISTORY_EPOCH 2   /* the epoch that was begun */
+#define HISTORY_EPOCH 2   /* the epoch that was begun; of a mix: its own, and
+                             those of its sources */
 #define HISTORY_SHAPE 3   /* world_size; batch_size, and 2^32 for drop_last */
 #define HISTORY_LENGTH 4  /* num_samples */
 #define HISTORY_RANKS 5   /* of a mix: world_size */
 #define HISTORY_WEIGHTS 6 /* of a mix: two weights in a word */
 
-/* The memory for so many events. (A mix that is loaded with other batch sizes
-   takes as much as two.) */
+/* The memory for so many events. (A mix that begins an epoch, or is loaded with
+   other batch sizes, takes as much as two.) */
 #define HISTORY_BYTES(events) \
     (STATESAMPLER_STATE_BYTES + sizeof(char[64]) + sizeof(char[40]) * (events))
 #define HISTORY_MIX_BYTES(sources, events)                 \
@@ -165,8 +166,9 @@ static inline size_t history_words(const history_log *log, uint64_t kind)
 
     switch (kind) {
     case HISTORY_SEEK:
-    case HISTORY_EPOCH:
         return 1;
+    case HISTORY_EPOCH:
+        return 1 + sources;
     case HISTORY_SHAPE:
         return sources == 0 ? 2 : 1 + sources;
     case HISTORY_LENGTH:
@@ -823,6 +825,66 @@ static inline int history_mix_reshape(history *h, statesampler_mix *mix,
     return STATESAMPLER_OK;
 }
 
+/* Takes each source to the beginning of its epoch of these, which are bytes as
+   an event has them. The weights stay. */
+static inline int history_mix_start(statesampler_mix *mix,
+                                    const unsigned char *epochs)
+{
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++) {
+        mix->sources[i].weight = mix->sources[i].in_mix.weight;
+        statesampler_begin(&mix->sources[i].sampler,
+                           history_word(epochs + 8 * (size_t)i));
+    }
+    return statesampler_mix_init(mix, mix->sources, mix->num_sources,
+                                 mix->stop);
+}
+
+/* Whether the mix is at the beginning of an epoch with these of its sources. */
+static inline int history_mix_is_at(const statesampler_mix *mix, uint64_t epoch,
+                                    const uint64_t *epochs)
+{
+    int same = statesampler_mix_epoch(mix) == epoch &&
+               statesampler_mix_turn(mix) == 0;
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++) {
+        const statesampler *s = &mix->sources[i].sampler;
+
+        same = same && statesampler_epoch(s) == epochs[i] &&
+               statesampler_step(s) == 0 && statesampler_position(s) == 0;
+    }
+    return same;
+}
+
+/* Begins an epoch of the mix, and one of each source. The weights stay. EINVAL:
+   mix_init refuses the sources in these epochs. */
+static inline int history_mix_begin(history *h, statesampler_mix *mix,
+                                    uint64_t epoch, const uint64_t *epochs)
+{
+    const uint64_t old = statesampler_mix_epoch(mix);
+    const uint64_t turn = statesampler_mix_turn(mix);
+    const size_t size = h->log.size;
+    uint32_t i;
+    int code = history_mix_check(h, HISTORY_EPOCH, mix);
+
+    if (code != STATESAMPLER_OK || history_mix_is_at(mix, epoch, epochs))
+        return code;
+    history_note(h, HISTORY_EPOCH, old, turn);
+    history_add(h, epoch);
+    for (i = 0; i < mix->num_sources; i++)
+        history_add(h, epochs[i]);
+    code = history_mix_start(mix, h->bytes + size + 32);
+    if (code != STATESAMPLER_OK) {
+        h->log.size = size;
+        return code;
+    }
+    mix->epoch = epoch;
+    history_mix_led_to(h, mix);
+    return STATESAMPLER_OK;
+}
+
 /* --- a walk over a mix's history ------------------------------------------ */
 
 /* A mix that a walk moves, with memory for it: arrays of num_sources elements,
@@ -878,6 +940,9 @@ static inline int history_mix_apply(history_mix_walk *walk,
     switch (event->kind) {
     case HISTORY_SEEK:
         return statesampler_mix_seek(mix, history_word(event->words));
+    case HISTORY_EPOCH:
+        walk->epoch = history_word(event->words);
+        return history_mix_start(mix, event->words + 8);
     case HISTORY_RANKS:
         return statesampler_mix_reshape(
             mix, 0, (uint32_t)history_word(event->words));

@@ -457,6 +457,26 @@ static void weigh(mix_run *r)
                                          STATESAMPLER_EINVAL);
 }
 
+/* To any epochs, before those of now or after. */
+static void begin_epochs(mix_run *r)
+{
+    const uint64_t epoch = check_random(9);
+    const size_t before = r->h.log.size;
+    uint64_t epochs[SOURCES];
+    uint32_t i;
+
+    for (i = 0; i < r->num_sources; i++)
+        epochs[i] = check_random(9);
+    for (i = 0; i < 2; i++) /* the second time it is there */
+        CHECK(history_mix_begin(&r->h, &r->mix, epoch, epochs) ==
+              STATESAMPLER_OK);
+    CHECK(statesampler_mix_epoch(&r->mix) == epoch);
+    CHECK(statesampler_mix_turn(&r->mix) == 0);
+    CHECK(r->h.log.size <= before + 32 + 8 * r->num_sources);
+    for (i = 0; i < r->num_sources; i++)
+        CHECK(statesampler_epoch(&r->sources[i].sampler) == epochs[i]);
+}
+
 static void keep_mix(mix_run *r)
 {
     const size_t size = statesampler_mix_state_bytes(&r->mix);
@@ -517,7 +537,10 @@ static void reshape_mix(mix_run *r)
 
 static void act_mix(mix_run *r)
 {
-    switch (check_random(8)) {
+    switch (check_random(9)) {
+    case 8:
+        begin_epochs(r);
+        break;
     case 0:
         seek_turn(r);
         break;
