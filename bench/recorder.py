@@ -61,7 +61,7 @@ from statesampler import Mix, Sampler    # noqa: E402
 asked = ["--straight", "--steps", "40000..40000"]
 
 
-def in_python(what, path, against, said, *more):
+def in_python(what, path, against, said, *more, asked=asked):
     taken, again = least(sys.executable, "-m", "statesampler", path, *asked,
                          *more)
     if said != again or len(said.split()) < 38:
@@ -82,6 +82,24 @@ for what, state in (("10^9 samples", one.save()),
     in_c, said = least(indices, "--state", path, *asked, "--rank", "77")
     row(f"{what}; C", in_c)
     in_python(what, path, bare, said, "--rank", "77")
+
+# A history of 1,000 events, each a stretch of 40 steps.
+one = Sampler(10**9, 0, 512, 32)
+for event in range(1000):
+    one.seek(50 * event + 10)
+    one.seek(one.step + 40) if event % 2 else [next(one) for _ in range(40)]
+mix = Mix([10**5 + i for i in range(300)], 0, 512, 32, stop="never")
+for event in range(1000):
+    mix.weigh([1 + (event + i) % 7 for i in range(300)])
+    [next(mix) for _ in range(40)]
+for what, state in (("1;000 events", one.save()),
+                    ("300 datasets; 1;000 events", mix.save())):
+    with open(path, "wb") as file:
+        file.write(state)
+    known = ["--steps", "39830..39830", "--rank", "77"]
+    in_c, said = least(indices, "--state", path, *known)
+    row(f"{what}; {len(state) // 1000} kB; C", in_c)
+    in_python(what, path, bare, said, asked=known)
 
 what = "in a checkpoint of torch's with 1;000 tensors; 100 of bytes"
 groups = "16;384 items of a RepeatSampler"

@@ -32,7 +32,8 @@ static const char usage[] =
     "  --straight      the run had no seek, no begin and no other weights,\n"
     "                  ranks, batches or length from FILE to these steps; or,\n"
     "                  if they come before FILE, from the start of their\n"
-    "                  epoch to FILE\n\n"
+    "                  epoch to FILE. The state alone is asked then, also if\n"
+    "                  there is a history\n\n"
     "The exit status is 1 if a sample is not served, or without --straight.\n";
 
 /* A mix's state has 120 bytes for each source; a mixture's has 8 more. */
@@ -78,6 +79,18 @@ static int open_history(size_t size)
     }
     if (r.epoch == STATESAMPLER_NONE)
         r.epoch = now_epoch;
+    return code;
+}
+
+/* Takes the history away from what FILE has. */
+static int leave_history(size_t *size)
+{
+    history_log log;
+    size_t used = 0;
+    int code = history_read(&log, &used, state, *size);
+
+    *size -= used;
+    memmove(state, state + used, *size);
     return code;
 }
 
@@ -315,8 +328,14 @@ static void open_state(void)
 {
     size_t size = 0;
     int code = statesampler_load_file(path, state, sizeof state, &size);
+    int known = code == STATESAMPLER_OK && size > 4 &&
+                memcmp(state, "SSH1", 4) == 0;
 
-    if (code == STATESAMPLER_OK && size > 4 && memcmp(state, "SSH1", 4) == 0) {
+    if (known && r.straight) {
+        code = leave_history(&size);
+        known = 0;
+    }
+    if (known) {
         example_file(path, open_history(size));
         if (r.world_size > 0 || r.batch_size > 0)
             example_fail(1, "%s: its history knows ranks and batches", path);

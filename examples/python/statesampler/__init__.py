@@ -38,7 +38,8 @@ import importlib
 import importlib.util
 
 from ._library import VERSION as __version__
-from .samplers import Audit, Mix, Sampler
+from .recorded import Mix, Sampler
+from .samplers import Audit
 
 # The modules of what is imported when it is used: torch takes a second, and
 # Ledger's threading a tenth of a cold start.

@@ -7,20 +7,22 @@ import struct
 import sys
 
 from ._arguments import cut, listed
-from ._cursors import OWNERS, described
+from ._cursors import OWNERS, described, described_mix
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, Desc, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
-from .samplers import library_state, unpack
+from ._record import Record
+from .samplers import library_state, split, unpack
 
 _USAGE = """\
 usage: python -m statesampler FILE [OPTION]...
 
 FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
 torch's with a state_dict anywhere in its dicts, lists and tuples. Without an
-option, what it holds is printed. A state is one place of a run: it cannot know
-whether the run came to it and went on from it straight, so every question is
-refused unless --straight says so. Indices of a mix are those of its datasets
-one after another.
+option, what it holds is printed. Sampler and Mix save a history of their run,
+which knows every step of it. A state without one is one place of a run: it
+cannot know whether the run came to it and went on from it straight, so every
+question is refused unless --straight says so. Indices of a mix are those of its
+datasets one after another.
 
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
@@ -36,7 +38,8 @@ one after another.
                   holds
   --straight      the run had no seek, no begin and no other weights, ranks,
                   batches or length from FILE to these steps; or, if they
-                  come before FILE, from the start of their epoch to FILE
+                  come before FILE, from the start of their epoch to FILE.
+                  The state alone is asked then, also if there is a history
   --sampler PATH  which sampler of the checkpoint
 
 If ranks, batch_size or weights changed in an epoch, ask the state from that
@@ -56,7 +59,7 @@ _UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
            b"SSS1": struct.Struct("<4s112s12x")}
 _HOLDERS = dict, list, tuple, bytes, str
-_MAGICS = (b"SSMP", b"SSMX", b"SSMN", *OWNERS)
+_MAGICS = (b"SSH1", b"SSMP", b"SSMX", b"SSMN", *OWNERS)
 
 
 class Recorded:
@@ -66,6 +69,7 @@ class Recorded:
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
                  ledger=None, drop_last=False):
+        self.history, state = split(state)
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger
         _, self.needs = OWNERS.get(state[:4], (None, None))
@@ -129,6 +133,14 @@ class Recorded:
             base = here.step
         self.base, self.short = base, -base % self.unit
 
+    def run(self):
+        """What its history says of the run."""
+        if self.mixes:
+            place = described_mix(self.state)[-1]
+            return Record(self.history, place.epoch, place.turn)
+        desc, place = described(self.state)
+        return Record(self.history, desc.epoch, place.step)
+
     def first(self, step):
         """The first of a step's units."""
         first = self.unit * step - self.short
@@ -174,6 +186,8 @@ class Recorded:
             _, ledger = described_ledger(self.ledger)
             said.append(f"frontier {ledger.frontier}, {ledger.done} done "
                         "after it")
+        if self.history:
+            said.append(self._known())
         if self.fingerprint is not None:
             said.append(f"fingerprint {cut(repr(self.fingerprint))}")
         return "; ".join(filter(None, (", ".join(said), self.needs)))
@@ -189,6 +203,13 @@ class Recorded:
         desc, place = described(found[-1])
         step, ranks = found[1:-1] or (place.step, desc.world_size)
         return [f"epoch {desc.epoch}", f"step {step}", f"world_size {ranks}"]
+
+    def _known(self):
+        begins = [(stretch.begin_epoch, stretch.begin_step)
+                  for stretch in self.run().stretches()]
+        epoch, step = begins[0]
+        return (f"{len(begins) - 1} events since step {step} of epoch "
+                f"{epoch}")
 
     def _run(self):
         one, desc = self.cursor, self.cursor._shape
@@ -302,7 +323,8 @@ def choose(found, path):
     several times."""
     if path is not None:
         found = [each for each in found if each.path == path] or found
-    states = {(each.state, each.of_loader, each.drop_last, each.ledger is None)
+    states = {(each.state, each.history, each.of_loader, each.drop_last,
+               each.ledger is None)
               for each in found}
     if len(states) == 1 and path in (None, found[0].path):
         return found[0]
@@ -338,6 +360,65 @@ def where(one, index):
     dataset = f" dataset {one.dataset(place.step)}" if one.mixes else ""
     return (f"{index}: epoch {one.epoch} step {place.step} rank {place.rank} "
             f"slot {place.slot} position {place.position}{dataset}"), True
+
+
+# Steps that are looked up in a walk over a history.
+_AT_ONCE = 1000
+
+
+def history_steps(run, epoch, first, last, ranks):
+    """A line for each time that a step was served to a rank; to all if ranks
+    is None."""
+    for begin in range(first, last + 1, _AT_ONCE):
+        asked = range(begin, min(begin + _AT_ONCE, last + 1))
+        found = {step: [] for step in asked}
+        for _ in run.stretches():
+            for step in run.steps(epoch, asked[0], asked[-1]):
+                for rank in range(run.ranks()) if ranks is None else ranks:
+                    batch = run.batch(epoch, step, rank)
+                    if batch:
+                        found[step].append(said(run, step, rank, *batch))
+        for step, lines in found.items():
+            if not lines:
+                raise ValueError(run.why(epoch, step))
+            yield from lines
+
+
+def said(run, step, rank, epoch, source, batch):
+    dataset = f" dataset {source}" if run.sources else ""
+    return " ".join([f"epoch {epoch} step {step} rank {rank}{dataset}:",
+                     *map(str, batch)])
+
+
+def history_where(run, epoch, index):
+    """A line for each place at which a sample was served; whether there is
+    one."""
+    lines = []
+    for _ in run.stretches():
+        for place, source in run.places(epoch, index):
+            dataset = f" dataset {source}" if run.sources else ""
+            lines.append(f"{index}: epoch {epoch} step {place.step} rank "
+                         f"{place.rank} slot {place.slot} position "
+                         f"{place.position}{dataset}")
+    return (lines or [f"{index}: epoch {epoch}: not served"]), bool(lines)
+
+
+def answer_history(run, asked):
+    """As answer() does, from the history."""
+    if asked.world_size or asked.batch_size:
+        raise ValueError("its history knows ranks and batches")
+    epoch, good = asked.epoch, True
+    if epoch is None:
+        epoch, _ = run.place
+    for index in asked.where:
+        lines, there = history_where(run, epoch, index)
+        print(*lines, sep="\n")
+        good = good and there
+    if asked.steps is not None:
+        for line in history_steps(run, epoch, *asked.steps,
+                                  None if asked.all else [asked.rank or 0]):
+            print(line)
+    return 0 if good else 1
 
 
 def _plain(error):
@@ -423,6 +504,8 @@ def answer(asked):
                 _complain(asked.file, cut(one.path), _plain(error))
         return 0 if good else 1
     one = choose(found, asked.sampler)
+    if one.history and not asked.straight:
+        return answer_history(one.run(), asked)
     if one.of_loader and not asked.batch_size:
         raise ValueError("this state does not hold the DataLoader's "
                          "batch_size: give it by --batch-size")

@@ -21,7 +21,7 @@ def _load(path):
                 functions[name].restype = result
                 functions[name].argtypes = arguments
         return (types.SimpleNamespace(**functions),
-                (_u64 * 4).in_dll(library, "statesampler_layout"))
+                (_u64 * 6).in_dll(library, "statesampler_layout"))
     except (AttributeError, ValueError) as error:
         raise OSError(str(error)) from None
 
@@ -69,6 +69,15 @@ class SamplerPlace(ctypes.Structure):
 class MixPlace(ctypes.Structure):
     _fields_ = [("epoch", _u64), ("turn", _u64), ("num_sources", _u32),
                 ("stop", _u32), ("weight", _u32)]
+
+
+class Stretch(ctypes.Structure):
+    """The beginning of history.h's history_stretch."""
+    _fields_ = [
+        ("bytes", ctypes.c_void_p), ("size", _size), ("num_sources", _u32),
+        ("carry", _u32), ("begin_epoch", _u64), ("begin_step", _u64),
+        ("end_epoch", _u64), ("end_step", _u64), ("kind", _u32),
+        ("to_epoch", _u64), ("to_step", _u64)]
 
 
 class Tickets(ctypes.Structure):
@@ -120,6 +129,37 @@ _FUNCTIONS = (
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
     (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
     (_size, [_pointer, _size, _pointer, _pointer], "turns"),
+    (_u64, [_pointer, _u32], "source_epoch"),
+    (None, [_pointer, _pointer], "mix_weights"),
+    (ctypes.c_char_p, [_int], "history_error"),
+    (_int, [_pointer, _pointer, _size, _pointer],
+     "history_init history_mix_init"),
+    (None, [_pointer, _pointer, _size], "history_move"),
+    (_size, [_pointer], "history_save"),
+    (_int, [_pointer, _pointer, ctypes.c_char_p, _size, ctypes.c_char_p,
+            _size], "history_load"),
+    (_int, [_pointer, _pointer, ctypes.c_char_p, _size, ctypes.c_char_p,
+            _size, _pointer, _pointer, _pointer], "history_mix_load"),
+    (_int, [_pointer, _pointer, _u64],
+     "history_seek history_begin history_resize history_mix_seek"),
+    (_int, [_pointer, _pointer, _u64, _pointer], "history_mix_begin"),
+    (_int, [_pointer, _pointer, _pointer], "history_mix_weigh"),
+    (_int, [_pointer, _u64, _u64],
+     "history_reaches record_skipped"),
+    (_int, [_pointer, ctypes.c_char_p, _size, _sets(_size)], "record_read"),
+    (_u32, [_pointer], "record_sources"),
+    (_int, [_pointer, _u64, _u64, _u64, _u64], "record_before"),
+    (None, [_pointer, _u64, _u64, _pointer, _pointer, _pointer],
+     "record_open"),
+    (_sets(Stretch), [_pointer], "record_stretch"),
+    (_int, [_pointer], "record_next"),
+    (_u32, [_pointer, _sets(_u64)], "record_ranks record_source"),
+    (_int, [_pointer, _u32, _sets(_u64), _u64, _pointer, _sets(_size),
+            _sets(_u32)], "record_at"),
+    (_int, [_pointer, _u64, _u32, _sets(_u64), _sets(_u64)],
+     "record_epochs"),
+    (_int, [_pointer, _u64, _u32, _u64, _u64, _sets(_u64),
+            _sets(SamplerPlace)], "record_locate"),
     (_int, [_sets(Tickets), _pointer, _u64, _u64], "ledger_init"),
     (_int, [_sets(Tickets), _sets(_u64)], "ledger_issue"),
     (_int, [_sets(Tickets), _u64], "ledger_status ledger_done"),
@@ -141,9 +181,11 @@ _FUNCTIONS = (
     (_size, [_pointer, _pointer, _size, _pointer, _pointer], "spread_batches"))
 
 # c.next is statesampler_next, and so on.
-c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES) = _load_library()
+c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES, HISTORY_BYTES,
+    RECORD_BYTES) = _load_library()
 
 NONE = 2**64 - 1        # STATESAMPLER_NONE
+OFF = 2**32 - 1         # STATESAMPLER_OFF
 
 VERSION = c.version_text().decode()      # The header's.
 
@@ -176,4 +218,6 @@ def sentence(code):
 
 def check(code):
     if code != 0:
-        raise ValueError(f"statesampler: {sentence(code)}")
+        error = ValueError(f"statesampler: {sentence(code)}")
+        error.code = code
+        raise error

@@ -103,7 +103,7 @@ class Ledger:
             if ranks != 1:
                 raise ValueError("the sampler should have world_size=1, as one "
                                  f"process issues all tickets, but got {ranks}")
-            self._order = copy.copy(sampler_or_length)
+            self._order = sampler_or_length.plain()
             self._numbers = False
         elif not hasattr(sampler_or_length, "__index__"):
             raise ValueError("sampler_or_length should be a Sampler, a Mix or "

@@ -9,6 +9,7 @@
 /* Those of examples/extras. _build.py and setup.py read here what headers there
    are, so each is named, also if another one includes it. */
 #include "fit.h"
+#include "history.h"
 #include "ledger.h"
 #include "pack.h"
 #include "recall.h"
@@ -19,11 +20,19 @@
     STATESAMPLER_API type statesampler_##name parameters; \
     type statesampler_##name parameters
 
+/* A history that is read, of a sampler or of a mix. */
+typedef struct record {
+    history_log log;
+    history_walk walk;
+    history_mix_walk mix;
+} record;
+
 /* The sizes of the structs and of a state, for Python, which allocates them. */
-extern STATESAMPLER_API const uint64_t statesampler_layout[4];
-const uint64_t statesampler_layout[4] = {
+extern STATESAMPLER_API const uint64_t statesampler_layout[6];
+const uint64_t statesampler_layout[6] = {
     sizeof(statesampler), sizeof(statesampler_source),
-    sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES};
+    sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES,
+    sizeof(history), sizeof(record)};
 
 EXPORT(const char *, version_text, (void))
 {
@@ -75,6 +84,303 @@ EXPORT(size_t, turns,
         counts[turn] = count;
     }
     return turn;
+}
+
+/* The epoch in which a source of an array is. */
+EXPORT(uint64_t, source_epoch,
+       (const statesampler_source *sources, uint32_t source))
+{
+    return statesampler_epoch(&sources[source].sampler);
+}
+
+/* The weights that a mix has. */
+EXPORT(void, mix_weights, (const statesampler_mix *mix, uint32_t *weights))
+{
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++) {
+        weights[i] = mix->sources[i].in_mix.weight;
+    }
+}
+
+/* --- histories: what a sampler or a mix keeps ----------------------------- */
+
+EXPORT(const char *, history_error, (int code))
+{
+    return history_error(code);
+}
+
+EXPORT(int, history_init,
+       (history *h, void *memory, size_t capacity, const statesampler *s))
+{
+    return history_init(h, (unsigned char *)memory, capacity, s);
+}
+
+EXPORT(int, history_mix_init,
+       (history *h, void *memory, size_t capacity,
+        const statesampler_mix *mix))
+{
+    return history_mix_init(h, (unsigned char *)memory, capacity, mix);
+}
+
+/* Moves a history into larger memory. */
+EXPORT(void, history_move, (history *h, void *memory, size_t capacity))
+{
+    memcpy(memory, h->bytes, h->log.size);
+    h->bytes = (unsigned char *)memory;
+    h->log.bytes = h->bytes;
+    h->capacity = capacity;
+}
+
+EXPORT(size_t, history_save, (history *h))
+{
+    return history_save(h);
+}
+
+EXPORT(int, history_load,
+       (history *h, statesampler *s, const void *saved, size_t saved_size,
+        const void *state, size_t size))
+{
+    return history_load(h, s, saved, saved_size, state, size);
+}
+
+EXPORT(int, history_mix_load,
+       (history *h, statesampler_mix *mix, const void *saved,
+        size_t saved_size, const void *state, size_t size,
+        statesampler_source *sources, uint32_t *weights, void *scratch))
+{
+    return history_mix_load(h, mix, saved, saved_size, state, size, sources,
+                            weights, (unsigned char *)scratch);
+}
+
+EXPORT(int, history_seek, (history *h, statesampler *s, uint64_t step))
+{
+    return history_seek(h, s, step);
+}
+
+EXPORT(int, history_begin, (history *h, statesampler *s, uint64_t epoch))
+{
+    return history_begin(h, s, epoch);
+}
+
+EXPORT(int, history_resize,
+       (history *h, statesampler *s, uint64_t num_samples))
+{
+    return history_resize(h, s, num_samples);
+}
+
+EXPORT(int, history_mix_seek,
+       (history *h, statesampler_mix *mix, uint64_t turn))
+{
+    return history_mix_seek(h, mix, turn);
+}
+
+EXPORT(int, history_mix_begin,
+       (history *h, statesampler_mix *mix, uint64_t epoch,
+        const uint64_t *epochs))
+{
+    return history_mix_begin(h, mix, epoch, epochs);
+}
+
+EXPORT(int, history_mix_weigh,
+       (history *h, statesampler_mix *mix, const uint32_t *weights))
+{
+    return history_mix_weigh(h, mix, weights);
+}
+
+/* Whether a place is not before the one to which the last event led. */
+EXPORT(int, history_reaches,
+       (const history *h, uint64_t epoch, uint64_t step))
+{
+    return !history_before(&h->log, epoch, step, h->epoch, h->step);
+}
+
+/* --- histories: what is read ---------------------------------------------- */
+
+/* Finds a history at the beginning of some bytes, and where it ends. */
+EXPORT(int, record_read,
+       (record *r, const void *bytes, size_t size, size_t *used))
+{
+    return history_read(&r->log, used, bytes, size);
+}
+
+/* Of a mix, or 0. */
+EXPORT(uint32_t, record_sources, (const record *r))
+{
+    return r->log.num_sources;
+}
+
+/* Whether a place is before another one: with CARRY epochs do not matter. */
+EXPORT(int, record_before,
+       (const record *r, uint64_t epoch, uint64_t step, uint64_t other_epoch,
+        uint64_t other_step))
+{
+    return history_before(&r->log, epoch, step, other_epoch, other_step);
+}
+
+/* Goes before the first stretch of the run that has come to this place. Of the
+   memory a sampler's needs none. */
+EXPORT(void, record_open,
+       (record *r, uint64_t epoch, uint64_t step,
+        statesampler_source *sources, uint32_t *weights, void *state))
+{
+    history_open(&r->walk, &r->log, epoch, step);
+    history_mix_open(&r->mix, &r->log, epoch, step, sources, weights,
+                     (unsigned char *)state);
+}
+
+EXPORT(const history_stretch *, record_stretch, (const record *r))
+{
+    return r->log.num_sources == 0 ? &r->walk.stretch : &r->mix.stretch;
+}
+
+EXPORT(int, record_next, (record *r))
+{
+    history_mix_walk *mix = &r->mix;
+
+    if (r->log.num_sources == 0) {
+        return history_next(&r->walk);
+    }
+    if (mix->stretch.at != 0 && mix->epoch != mix->stretch.begin_epoch) {
+        int code = history_mix_again(mix);
+
+        if (code != STATESAMPLER_OK) {
+            return code;
+        }
+    }
+    return history_mix_next(mix);
+}
+
+EXPORT(int, record_skipped, (const record *r, uint64_t epoch, uint64_t step))
+{
+    return history_skipped(statesampler_record_stretch(r), epoch, step);
+}
+
+/* The most samples that a batch of a sampler can have. */
+static uint64_t record_most(const statesampler *s)
+{
+    const uint64_t batch_size = s->run.shape.batch_size;
+
+    if (s->run.tail == STATESAMPLER_TAIL_CARRY ||
+        batch_size <= s->run.num_samples) {
+        return batch_size;
+    }
+    return s->run.num_samples + 1;
+}
+
+/* The number of ranks of the stretch. *most becomes the most samples that a
+   batch of it can have. */
+EXPORT(uint32_t, record_ranks, (const record *r, uint64_t *most))
+{
+    uint32_t i;
+
+    *most = 0;
+    if (r->log.num_sources == 0) {
+        *most = record_most(&r->walk.sampler);
+        return r->walk.sampler.run.shape.world_size;
+    }
+    for (i = 0; i < r->log.num_sources; i++) {
+        const uint64_t own = record_most(&r->mix.sources[i].sampler);
+
+        if (own > *most) {
+            *most = own;
+        }
+    }
+    return r->mix.sources->sampler.run.shape.world_size;
+}
+
+/* A rank's samples in a step of the stretch, or of what follows the last one:
+   1, 0 where its epoch has ended, or an error. out may be NULL. With CARRY *epoch becomes that
+   in which the step begins. */
+EXPORT(int, record_at,
+       (record *r, uint32_t rank, uint64_t *epoch, uint64_t step,
+        uint64_t *out, size_t *count, uint32_t *source))
+{
+    size_t i;
+    int code;
+
+    if (r->log.num_sources == 0) {
+        statesampler s = r->walk.sampler;
+
+        code = history_at(&r->walk, rank, *epoch, step, out, count);
+        if (r->log.carry &&
+            statesampler_seek(&s, step) == STATESAMPLER_OK) {
+            *epoch = statesampler_epoch(&s);
+        }
+        return code;
+    }
+    code = history_mix_at(&r->mix, rank, *epoch, step, out, count, source);
+    for (i = 0; code == 1 && out != NULL && i < *count; i++) {
+        out[i] += statesampler_mix_offset(&r->mix.mix, *source);
+    }
+    return code;
+}
+
+/* The source that has a sample, of a number among those of all, which becomes
+   that among the source's. */
+EXPORT(uint32_t, record_source, (const record *r, uint64_t *index))
+{
+    uint32_t source = 0;
+
+    while (source + 1 < r->log.num_sources &&
+           *index >= statesampler_mix_offset(&r->mix.mix, source + 1)) {
+        source++;
+    }
+    if (r->log.num_sources > 0) {
+        *index -= statesampler_mix_offset(&r->mix.mix, source);
+    }
+    return source;
+}
+
+/* The epochs of its own, from the first to the last, in which a source is while
+   the stretch is in an epoch of the mix, which it has. */
+EXPORT(int, record_epochs,
+       (record *r, uint64_t epoch, uint32_t source, uint64_t *first,
+        uint64_t *last))
+{
+    const history_stretch *stretch = &r->mix.stretch;
+    uint64_t low = 0, high;
+    int code = STATESAMPLER_OK;
+
+    if (r->mix.epoch != stretch->begin_epoch) {
+        code = history_mix_again(&r->mix);
+    }
+    if (epoch == stretch->begin_epoch) {
+        low = stretch->begin_step;
+    }
+    if (code == STATESAMPLER_OK) {
+        code = history_mix_go(&r->mix, epoch, low);
+    }
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    *first = statesampler_epoch(&r->mix.sources[source].sampler);
+    high = statesampler_mix_num_turns(&r->mix.mix);
+    if (epoch == stretch->end_epoch) {
+        high = stretch->end_step;
+    }
+    code = statesampler_mix_seek(&r->mix.mix, high);
+    *last = statesampler_epoch(&r->mix.sources[source].sampler);
+    return code;
+}
+
+/* Where the stretch has served a sample: of a mix, one of this source, in an
+   epoch of its own. */
+EXPORT(int, record_locate,
+       (record *r, uint64_t epoch, uint32_t source, uint64_t own_epoch,
+        uint64_t index, uint64_t *step, statesampler_place *place))
+{
+    int code;
+
+    if (r->log.num_sources > 0) {
+        return history_mix_locate(&r->mix, epoch, source, own_epoch, index,
+                                  step, place);
+    }
+    code = history_locate(&r->walk, epoch, index, place);
+    if (code == STATESAMPLER_OK) {
+        *step = place->step;
+    }
+    return code;
 }
 
 EXPORT(int, ledger_init,

@@ -1,7 +1,9 @@
-"""Sampler, Mix and Audit, which need nothing but the C library."""
+"""Sampler, Mix and Audit, which need nothing but the C library. The public
+Sampler and Mix are those of recorded.py, which add a history to these."""
 
 import array
 import collections
+import copy
 import ctypes
 import struct
 import sys
@@ -9,7 +11,7 @@ import zlib
 
 from ._arguments import (choice, flag, items, listed, whole, whole_batch_size,
                          world)
-from ._library import (MIX_BYTES, NONE, ORDERS, PARTITIONS, SAMPLER_BYTES,
+from ._library import (MIX_BYTES, NONE, OFF, ORDERS, PARTITIONS, SAMPLER_BYTES,
                        SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
                        SamplerPlace, address, c, check, indices, memory)
 
@@ -42,13 +44,13 @@ def _order(desc, shuffle, replacement, chunk_size, window):
         "shuffle" if shuffle else "sequential")
 
 
-def _weights(weights, lengths):
-    weights = ([1] * len(lengths) if weights is None else
-               items("weights", weights))
-    if len(weights) != len(lengths):
-        raise ValueError(f"weights should have {len(lengths)} items, as "
-                         f"lengths has, but got {len(weights)}")
-    return [whole("weight", weight, 1, 2**31) for weight in weights]
+def whole_weights(weights, count, least=1):
+    """The library's weights. A weight of 0, if it is allowed, is OFF there."""
+    weights = [1] * count if weights is None else items("weights", weights)
+    if len(weights) != count:
+        raise ValueError(f"weights should have {count} items, as lengths has, "
+                         f"but got {len(weights)}")
+    return [whole("weight", weight, least, 2**31) or OFF for weight in weights]
 
 
 def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
@@ -111,10 +113,19 @@ def bytes_of(words):
     return words_of(words.tobytes()).tobytes()
 
 
+def split(state):
+    """The history in front of a state, or None, and the state."""
+    if state[:4] != b"SSH1":
+        return None, state
+    size = int.from_bytes(state[8:16], "little")
+    return state[:size], state[size:]
+
+
 def library_state(state):
-    """The library's state in that of a Mix. That of 0.9.0 added the epoch from
+    """The library's state in what a Sampler or a Mix saved, which begins with
+    their history. That of a Mix of 0.9.0 added the epoch from
     which the library counted, and a checksum."""
-    state = as_bytes(state)
+    _, state = split(as_bytes(state))
     if state[:4] != b"SSMX" or len(state) % 8 != 4:
         return state
     if len(state) < 36 or state[-4:] != crc(state[:-4]):
@@ -205,6 +216,10 @@ class _Iterator(Made):
         steps = self._num_steps(self._memory)
         return None if steps == NONE else steps
 
+    def plain(self):
+        """A copy without a history."""
+        return copy.copy(self)
+
     def seek(self, step):
         check(self._seek(self._memory, whole("step", step, 0, 2**64)))
 
@@ -289,8 +304,11 @@ class Sampler(_Iterator):
         order must be sequential and not "blocked"."""
         desc = Desc.from_buffer_copy(self._desc)
         desc.num_samples = whole("num_samples", num_samples, 0, 2**62 + 1)
-        check(c.resize(self._memory, desc.num_samples))
+        self._resize(desc.num_samples)
         self._made, self._desc, self._most = (desc,), desc, _most([desc])
+
+    def _resize(self, num_samples):
+        check(c.resize(self._memory, num_samples))
 
     def counts(self):
         counts = Counts()
@@ -323,6 +341,7 @@ class Mix(_Iterator):
 
     _step, _num_steps, _seek = (
         c.mix_turn, c.mix_num_turns, c.mix_seek)
+    _lightest = 1   # The least weight.
 
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop="first", epoch=0, **options):
@@ -333,10 +352,11 @@ class Mix(_Iterator):
         if "stream" in options:
             raise TypeError("unexpected argument: stream (each dataset gets "
                             "its own)")
+        weights = whole_weights(weights, len(lengths), self._lightest)
         self._make([_describe(whole("length", length, 0, 2**62 + 1), rank,
                               world_size, batch_size, stream=stream, **options)
                     for stream, length in enumerate(lengths)],
-                   _weights(weights, lengths), choice("stop", stop, STOPS),
+                   weights, choice("stop", stop, STOPS),
                    whole("epoch", epoch, 0, 2**64))
 
     def _make(self, descs, weights, stop, epoch):

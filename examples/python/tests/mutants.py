@@ -29,7 +29,7 @@ SECONDS = 300   # for a test
 # The tests of each module, the likeliest first.
 TESTS = {
     "__init__": "library",
-    "__main__": "recorder messages",
+    "__main__": "recorder history messages",
     "_arguments": "parity messages changed",
     "_build": "library",
     "_checkpoint": "recorder",
@@ -38,6 +38,7 @@ TESTS = {
     "_library": "library",
     "_loops": "state loops accelerate loader torchdata",
     "_recall": "recorder",
+    "_record": "history",
     "_shared": "seeds loader",
     "_steps": "parity state recorder",
     "_watch": "loops state accelerate loader",
@@ -45,6 +46,7 @@ TESTS = {
     "ledger": "ledger",
     "loader": "loader programs",
     "pack": "pack changed recorder",
+    "recorded": "history library ledger",
     "repeat": "repeat",
     "samplers": "state parity library recorder round_robin seeds",
     "spread": "spread lightning changed",

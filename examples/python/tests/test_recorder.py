@@ -69,15 +69,17 @@ class Samplers(unittest.TestCase):
         before, places = one.save(), {}
         for step, ranks in enumerate(steps, first):
             for rank, batch in enumerate(ranks):
-                self.assertEqual(one.at(step, rank).tolist(), batch)
+                self.assertEqual(
+                    one.at(step, rank, straight=True).tolist(), batch)
                 for slot, index in enumerate(batch):
                     places.setdefault(index, (step, slot, rank))
                     places[index] = min(places[index], (step, slot, rank))
-            self.assertEqual(one.at(step).tolist(), ranks[own])
-        self.assertIsNone(one.at(first + len(steps)))
+            self.assertEqual(one.at(step, straight=True).tolist(), ranks[own])
+        self.assertIsNone(one.at(first + len(steps), straight=True))
         self.assertEqual(one.save(), before)
         for index, (step, slot, rank) in places.items():
-            self.assertEqual(one.locate(index)[:3], (step, rank, slot))
+            self.assertEqual(one.locate(index, straight=True)[:3],
+                             (step, rank, slot))
 
     def test_samplers(self):
         for random in cases(150, "samplers"):
@@ -102,19 +104,20 @@ class Samplers(unittest.TestCase):
             found = {i for step in steps for batch in step for i in batch}
             for step, ranks in enumerate(steps):
                 for rank, batch in enumerate(ranks):
-                    self.assertEqual(one.at(step, rank).tolist(), batch)
-            self.assertIsNone(one.at(len(steps)))
+                    self.assertEqual(
+                    one.at(step, rank, straight=True).tolist(), batch)
+            self.assertIsNone(one.at(len(steps), straight=True))
             for index in range(sum(desc.num_samples for desc in one._descs)):
                 if stop == "restart":   # The dataset's present epoch alone.
                     with contextlib.suppress(ValueError):
-                        step, rank, slot, _ = one.locate(index)
+                        step, rank, slot, _ = one.locate(index, straight=True)
                         self.assertEqual(steps[step][rank][slot], index)
                 elif index in found:
-                    step, rank, slot, _ = one.locate(index)
+                    step, rank, slot, _ = one.locate(index, straight=True)
                     self.assertEqual(steps[step][rank][slot], index)
                 else:
                     with self.assertRaisesRegex(ValueError, "not serve|index"):
-                        one.locate(index)
+                        one.locate(index, straight=True)
 
     def test_in_another_shape(self):
         """It reaches back to where the shape began, and not further."""
@@ -132,9 +135,9 @@ class Samplers(unittest.TestCase):
             one = make(own)
             self.compare(one, own, everything(make, world), first.step)
             with self.assertRaisesRegex(ValueError, "before the base"):
-                one.at(first.step - 1)
+                one.at(first.step - 1, straight=True)
             with self.assertRaisesRegex(ValueError, "before the base"):
-                one.locate(first.at(0)[0])
+                one.locate(first.at(0, straight=True)[0], straight=True)
 
     def test_what_is_refused(self):
         one = Sampler(10, 0, 2, 3)
@@ -553,7 +556,7 @@ class Command(Asked):
             first = one.epoch
             for _ in range(random.randrange(2 * one.num_steps + 1)):
                 next(one, None)
-            self.write(one.save())
+            self.write(one.save(history=False))
             for epoch in {one.epoch, one.epoch + 1, first, first + 5}:
                 def at_epoch(rank):
                     fresh = make(rank)
@@ -579,7 +582,7 @@ class Command(Asked):
     def test_others_go_on(self):
         first = Sampler(100, 0, 4, 3, seed=1)
         first.seek(5)
-        self.write(first.save())
+        self.write(first.save(history=False))
 
         def make(rank):
             made = Sampler(100, rank, 2, 7, seed=1)
@@ -619,7 +622,7 @@ class Command(Asked):
                 again = make(0)
                 again.load(one.save())
                 one = again
-            state = one.save()
+            state = one.save(history=False)
             names = bytes(8 * len(lengths))
             for written in (state, b"SSMN\2\0\1\0" + struct.pack(
                     "<Q", len(lengths)) + names + state + bytes(8)):
@@ -653,12 +656,12 @@ class Command(Asked):
         list(zip(range(4), first))
         for world, weights in (1, [3, 1]), (2, [1, 1]):
             def make(rank):
-                made = Mix([20, 20], rank, world, 2, weights=weights,
-                           stop="all")
-                made.load(first.save())
+                made = Mix([20, 20], rank, world, 2, stop="all")
+                made.load(first.save(history=False))
+                made.weigh(weights)
                 list(zip(range(2), made))
                 return made
-            self.write(make(0).save())
+            self.write(make(0).save(history=False))
             steps = everything(make, world)
             said = self.same_in_c("--steps", f"6..{5 + len(steps)}", "--all")
             self.assertEqual([re.sub("dataset \\d+", "dataset 0", line)
@@ -670,7 +673,7 @@ class Command(Asked):
     def test_many_datasets(self):
         """All of a state is checked a few times, not for each dataset."""
         make = Mix([5] * 99, 0, 1), RoundRobinBatchSampler([5] * 99, 2, 0, 1)
-        self.write(make[0].save())
+        self.write(make[0].save(history=False))
         with unittest.mock.patch.object(
                 c, "mix_describe", side_effect=c.mix_describe) as described:
             self.ask("--steps", "0..0")
@@ -681,7 +684,7 @@ class Command(Asked):
         """It has the state's weights, as what it is a copy of."""
         mix = Mix([9, 4], 0, 1, 2, weights=[3, 1], stop="all")
         next(mix)
-        copied = copy.copy(recall_mix(mix.save(), None, False))
+        copied = copy.copy(recall_mix(mix.save(history=False), None, False))
         self.assertEqual([batch.tolist() for batch in copied],
                          [batch.tolist() for batch in mix])
 
@@ -700,7 +703,7 @@ class Command(Asked):
         mix = Mix([7], 0, 1, 2, seed=3, stop="all")
         mix.load(old)
         self.assertEqual((mix.epoch, mix.step), (6, 1))
-        state = mix.save()
+        state = mix.save(history=False)
         self.assertEqual(everything(lambda rank: mix, 1),
                          [(step[0],) for step in steps])
         turns = RoundRobinBatchSampler([7], 2, 0, 1, seed=3, stop="all",
@@ -755,7 +758,8 @@ class Command(Asked):
             "loops": [{"train": {"sampler": state}},
                       {"sampler": turns.state_dict()}],
             "text": {"state": raw(state).hex()},
-            "bytes": torch.tensor(list(plain.save()), dtype=torch.uint8)}
+            "bytes": torch.tensor(list(plain.save(history=False)),
+                                  dtype=torch.uint8)}
         checkpoint["again"] = checkpoint["loops"][0]
         self.save(checkpoint)
         said = self.ask()
@@ -878,7 +882,7 @@ class Command(Asked):
         """A checkpoint may have a state under the key of a state_dict's."""
         plain, packs = Sampler(20, 0, 1, 5), PackedBatchSampler([3], 3, 0, 1)
         val = Distributed(range(9), 1, 0).state_dict()
-        self.save({"state": plain.save(), "sampler": val, "packs":
+        self.save({"state": plain.save(history=False), "sampler": val, "packs":
                    {**packs.state_dict(), "val": val}})
         self.assertEqual([line.split(":")[0] for line in self.ask()],
                          ["state", "sampler", "packs", "packs.val"])
@@ -910,9 +914,10 @@ class Command(Asked):
 
     def test_some_states_say_nothing(self):
         """The others do, and which do not is said."""
-        one, old = Sampler(20, 0, 1, 5).save(), Mix([7], 0, 1, stop="never")
+        one = Sampler(20, 0, 1, 5).save(history=False)
+        old = Mix([7], 0, 1, stop="never")
         self.save([one, one[:60] + b"?" + one[61:], b"SSMX is a name",
-                   b"SSMP is one", b"SSMN is", old.save(), one])
+                   b"SSMP is one", b"SSMN is", old.save(history=False), one])
         for asked, wrong in ([], "1234"), (["--epoch", 2], "12345"):
             said = self.ask(*asked, status=1)
             good = [i for i in "0123456" if i not in wrong]
@@ -927,7 +932,7 @@ class Command(Asked):
     def test_any_checkpoint(self):
         """Tensors of all kinds around the state; and classes and functions,
         of which none is imported or called."""
-        state = list(Sampler(20, 0, 1, 5).save())
+        state = list(Sampler(20, 0, 1, 5).save(history=False))
 
         class Touch:
             def __reduce__(self):
@@ -1041,11 +1046,11 @@ class Command(Asked):
                                              "0..1", *asked, status=1))
 
     def test_what_is_refused(self):
-        state = Sampler(100, 0, 2, 3).save()
+        state = Sampler(100, 0, 2, 3).save(history=False)
         for damaged, said in (
                 (b"", "size"), (state[:70], "size"), (b"hello" * 40, "kind"),
                 (state[:60] + b"?" + state[61:], "changed"),
-                (Mix([5, 6], 0, 1).save()[:-1], "size"),
+                (Mix([5, 6], 0, 1).save(history=False)[:-1], "size"),
                 (b"SSMN" + bytes(9), "."), (b"SSMX" + bytes(300), "."),
                 (b"SSMN" + b"\xff" * 300, "."),
                 (b"PK\3\4" + bytes(99), "did not write it"),
@@ -1106,7 +1111,7 @@ class Command(Asked):
                                  "does not hold the (lengths|groups): ask at")
             self.write(raw(state)[:-1] + b"?")
             self.assertIn("the state is damaged", self.ask(status=1))
-        self.write(Mix([5, 6], 0, 1).save())
+        self.write(Mix([5, 6], 0, 1).save(history=False))
         asked = ["--steps", "0..1", "--batch-size", "2"]
         self.assertIn("keeps those of its", self.ask(*asked, status=1))
         run = subprocess.run([self.indices, "--state", self.path, *asked],
@@ -1115,7 +1120,7 @@ class Command(Asked):
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertIn("keeps those of its", run.stderr)
         never = Mix([5, 6], 0, 1, stop="never")
-        self.write(never.save())
+        self.write(never.save(history=False))
         self.assertIn("has one epoch", self.ask("--epoch", 1, "--steps",
                                                 "0..1", status=1))
         os.unlink(self.path)
@@ -1137,7 +1142,7 @@ class Command(Asked):
             f"PackedBatchSampler does not hold the lengths{has}",
             f"spread: {place} 3, fingerprint 'S'; the state of a "
             f"SpreadBatchSampler does not hold the groups{has}"])
-        self.write(Sampler(9, 0, 1).save() + bytes(24))
+        self.write(Sampler(9, 0, 1).save(history=False) + bytes(24))
         self.assertIn("of examples/extras/pack.h does not", self.ask()[0])
         self.assertIn("of examples/extras/pack.h does not",
                       self.ask("--where", 1, status=1))
@@ -1178,7 +1183,7 @@ class Command(Asked):
 
     def test_carry(self):
         """Where a sample comes in each epoch; the steps of all count on."""
-        self.write(Sampler(7, 0, 1, tail="carry").save())
+        self.write(Sampler(7, 0, 1, tail="carry").save(history=False))
         self.assertTrue(self.ask()[0].endswith(", epoch 0, step 0"))
         # Of a loader, 2 ranks and then 3, which go on amid a batch of 4.
         ranks = [Distributed(range(7), 2, rank, tail="carry")
@@ -1202,7 +1207,7 @@ class Command(Asked):
                                       size), wanted)
             one = Sampler(n, 0, 1, size, tail="carry", seed=3)
             one.seek(random.randrange(200))
-            self.write(one.save())
+            self.write(one.save(history=False))
             self.assertEqual(self.ask("--steps", "0..49"), wanted)
             index = random.randrange(n)
             for epoch in range(200 * size // n):
@@ -1248,9 +1253,10 @@ class NotStraight(Asked):
         while one.step < 400:
             next(one)
         straight.seek(400)
-        self.assertEqual(one.save(), straight.save())
-        self.write(one.save())
-        skipped, now = one.at(300).tolist(), one.at(400).tolist()
+        self.assertEqual(one.save(history=False), straight.save(history=False))
+        self.write(one.save(history=False))
+        skipped = one.at(300, straight=True).tolist()
+        now = one.at(400).tolist()
         self.refused("--steps", "300..300")
         self.refused("--steps", "399..400")
         self.refused("--steps", "400..400")
@@ -1270,9 +1276,10 @@ class NotStraight(Asked):
         """Turns to come are served by weights that the state cannot know."""
         first = Mix([20, 20], 0, 1, 2, weights=[1, 1], stop="all")
         list(zip(range(4), first))
-        later = Mix([20, 20], 0, 1, 2, weights=[3, 1], stop="all")
+        later = Mix([20, 20], 0, 1, 2, stop="all")
         later.load(first.save())
-        self.write(first.save())
+        later.weigh([3, 1])
+        self.write(first.save(history=False))
         served = [batch.tolist() for _, batch in zip(range(4), later)]
         planned = [first.at(step).tolist() for step in range(4, 8)]
         self.assertNotEqual(planned, served)
@@ -1339,7 +1346,7 @@ class NotStraight(Asked):
         # The same state may be that of another sampler, which has no tickets.
         order = Sampler(50, 0, 1)
         self.save({"ledger": Ledger(order, 64).state_dict(),
-                   "order": order.save()})
+                   "order": order.save(history=False)})
         self.assertIn("name one of these",
                       self.ask("--steps", "3..3", status=1))
         self.ask("--steps", "3..3", "--sampler", "ledger.sampler")
@@ -1380,8 +1387,10 @@ class NotStraight(Asked):
                         world, size = random.randrange(1, 4), 3
                         one = make(0)
                         one.load(state)
+                        if mixed:
+                            one.weigh(weights)
                 next(one, None)
-            state, epoch, step = one.save(), one.epoch, one.step
+            state, epoch, step = one.save(history=False), one.epoch, one.step
             ranks = [make(rank) for rank in range(world)]
             for each in ranks:
                 each.load(state)

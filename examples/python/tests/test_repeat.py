@@ -379,8 +379,9 @@ class Lookup(unittest.TestCase):
         """A generation batch is computed once, not for each of its copies."""
         sampler = RepeatSampler(range(60), 8, 20, 3, seed=1)
         want = trl(ours(60, 20, 1, 0), 8, 20, 3)[640:800]
-        with unittest.mock.patch.object(Sampler, "at", autospec=True,
-                                        side_effect=Sampler.at) as taken:
+        kind = type(Sampler(9, 0, 1).plain())
+        with unittest.mock.patch.object(kind, "at", autospec=True,
+                                        side_effect=kind.at) as taken:
             self.assertEqual(sampler.at(4), want)
         self.assertEqual(taken.call_count, 1)
 

@@ -1219,6 +1219,10 @@ by_history() {
     finds 'step 0 of epoch 1: the run has not served it' err
     status 1 bin/indices --state saved --world-size 3 --epoch 0 --steps 5..5
     finds 'its history knows ranks and batches' err
+    # The state alone, which knows what is to come.
+    tail -c 112 saved >alone
+    straight alone --epoch 1 --all --steps 3..4 >wanted
+    straight saved --epoch 1 --all --steps 3..4 | same - wanted
     # Damaged, cut, and of another run.
     head -c 200 saved >cut
     status 1 bin/indices --state cut --steps 5..5

@@ -1,0 +1,154 @@
+"""Reads the history of a run: that of examples/extras/history.h."""
+
+import ctypes
+
+from ._library import (MIX_BYTES, RECORD_BYTES, SOURCE_BYTES, SamplerPlace,
+                       Stretch, address, c, check, indices, memory)
+
+# STATESAMPLER_ERANGE, of which each rule has a number.
+_OUT_OF_RANGE = -2
+
+# What an event is: HISTORY_SEEK.
+_SEEK = 1
+
+
+class Record:
+    """What a run served that has come to a place, by its history, stretch by
+    stretch. A stretch is what was served between two events. Of a mix, a step
+    is a turn, and indices are those of the concatenated datasets."""
+
+    def __init__(self, history, epoch, step):
+        self._history = history     # The library keeps its address.
+        self._record = memory(RECORD_BYTES)
+        self.place = epoch, step
+        check(c.record_read(self._record, history, len(history),
+                            ctypes.c_size_t()))
+        self.sources = c.record_sources(self._record)
+        self._memory = (memory(SOURCE_BYTES * self.sources),
+                        memory(4 * self.sources),
+                        memory(48 + 120 * self.sources))
+
+    def stretches(self):
+        """Goes through them; what is asked below is asked of the present
+        one."""
+        c.record_open(self._record, *self.place, *self._memory)
+        stretch = c.record_stretch(self._record).contents
+        while self._moved(c.record_next(self._record)):
+            yield stretch
+
+    @staticmethod
+    def _moved(code):
+        check(min(code, 0))
+        return code == 1
+
+    def steps(self, epoch, first, last):
+        """Those of the steps from first to last of an epoch that were served.
+        (The epoch may have ended before.)"""
+        stretch = c.record_stretch(self._record).contents
+        if not stretch.carry and not (stretch.begin_epoch <= epoch <=
+                                      stretch.end_epoch):
+            return range(0)
+        if stretch.carry or epoch == stretch.begin_epoch:
+            first = max(first, stretch.begin_step)
+        if stretch.carry or epoch == stretch.end_epoch:
+            last = min(last, stretch.end_step - 1)
+        return range(first, last + 1)
+
+    def ranks(self):
+        return c.record_ranks(self._record, ctypes.c_uint64())
+
+    def batch(self, epoch, step, rank):
+        """The epoch in which a step begins, which tail="carry" needs; the
+        number of its dataset; and a rank's batch. None past the epoch's
+        end."""
+        most = ctypes.c_uint64()
+        c.record_ranks(self._record, most)
+        out, count = indices(most.value), ctypes.c_size_t()
+        begun, source = ctypes.c_uint64(epoch), ctypes.c_uint32()
+        if not self._moved(c.record_at(self._record, rank, begun, step,
+                                       address(out), count, source)):
+            return None
+        return begun.value, source.value, memoryview(out)[:count.value]
+
+    def _exists(self, epoch, step):
+        return c.record_at(self._record, 0, ctypes.c_uint64(epoch), step, None,
+                           ctypes.c_size_t(), ctypes.c_uint32()) == 1
+
+    def places(self, epoch, index, own=None):
+        """Yields where a sample was served in an epoch; of a mix, in all
+        epochs of the sample's dataset, or in one: the place and the number of
+        the dataset."""
+        for source, own, index in self._epochs(epoch, index, own):
+            step, place = ctypes.c_uint64(), SamplerPlace()
+            code = c.record_locate(self._record, epoch, source, own, index,
+                                   step, place)
+            if code == 0:
+                place.step = step.value
+                yield place, source
+            elif code // 100 + 1 != _OUT_OF_RANGE:
+                check(code)
+
+    def _epochs(self, epoch, index, own):
+        """The dataset of a sample, its epochs in an epoch of the mix, and the
+        sample's index there."""
+        stretch = c.record_stretch(self._record).contents
+        here = stretch.begin_epoch <= epoch <= stretch.end_epoch
+        if self.sources == 0:
+            return [(0, 0, index)] if here or stretch.carry else []
+        local = ctypes.c_uint64(index)
+        source = c.record_source(self._record, local)
+        if not here:
+            return []
+        first, last = ctypes.c_uint64(), ctypes.c_uint64()
+        check(c.record_epochs(self._record, epoch, source, first, last))
+        return ((source, each, local.value)
+                for each in range(first.value, last.value + 1)
+                if own in (None, each))
+
+    def first(self):
+        """Where it begins."""
+        for stretch in self.stretches():
+            return stretch.begin_epoch, stretch.begin_step
+
+    def at(self, epoch, step, rank):
+        """The batch of a step that the run has passed, as it was served the
+        last time. None past its epoch's end; ValueError if it was not
+        served."""
+        found, there, ranks = None, False, rank + 1
+        for _ in self.stretches():
+            if self.steps(epoch, step, step):
+                there = True
+                if self._exists(epoch, step):
+                    ranks = self.ranks()
+                    found = self.batch(epoch, step, min(rank, ranks - 1))
+        if not there:
+            raise ValueError(self.why(epoch, step))
+        if rank >= ranks:
+            raise ValueError(f"step {step} of epoch {epoch} was served to "
+                             f"{ranks} ranks, from 0 on")
+        return found and found[2]
+
+    def to_come(self, epoch, step, rank):
+        """The batch of a step that the run has not come to, if nothing more is
+        done to it."""
+        for _ in self.stretches():
+            pass
+        found = self.batch(epoch, step, rank)
+        return found and found[2]
+
+    def why(self, epoch, step):
+        """Why a step that the run has passed was not served, in words."""
+        said = f"step {step} of epoch {epoch}: "
+        for number, stretch in enumerate(self.stretches()):
+            begin = stretch.begin_epoch, stretch.begin_step
+            if number == 0 and c.record_before(self._record, epoch, step,
+                                               *begin):
+                return said + (f"this state knows step {begin[1]} of epoch "
+                               f"{begin[0]} and later; ask an earlier one")
+            if (c.record_skipped(self._record, epoch, step) and
+                    self._exists(epoch, step)):
+                by = (f"seek to {stretch.to_step}" if stretch.kind == _SEEK
+                      else f"begin to {stretch.to_epoch}")
+                return said + (f"skipped at step {stretch.end_step} of epoch "
+                               f"{stretch.end_epoch} by a {by}")
+        return said + "the run has not served it"

@@ -1,0 +1,244 @@
+"""Sampler and Mix, which keep a history of what was done to them: those of
+samplers.py with a history of examples/extras/history.h."""
+
+import array
+import contextlib
+import ctypes
+
+from . import samplers
+from ._arguments import whole
+from ._library import (HISTORY_BYTES, SOURCE_BYTES, STATE_BYTES, TAILS,
+                       address, c, check, memory)
+from ._record import Record
+from .samplers import as_bytes, split
+
+# HISTORY_EFULL and HISTORY_EORDER.
+_FULL, _BEFORE = -1401, -1402
+
+# STATESAMPLER_ERANGE_BASE and ERANGE_SERVED.
+_BEFORE_BASE = -201, -206
+
+# The bytes of a history that is not worth its place in each state.
+_MOST = 2**24
+
+
+def _check(code):
+    if code != 0:
+        raise ValueError("statesampler: " + c.history_error(code).decode())
+
+
+class _Recorded:
+    """What is done to a sampler is noted in a history, which save() puts in
+    front of the state. Subclasses define _c_init, _c_load and _c_seek,
+    functions of the library, and _room, the bytes of a history without
+    events."""
+
+    def _make(self, *made):
+        super()._make(*made)
+        self._begin_history()
+
+    def _begin_history(self):
+        """One that knows the present step and later ones."""
+        self._history = memory(HISTORY_BYTES)
+        self._bytes = memory(2 * self._room())
+        _check(self._c_init(self._history, self._bytes,
+                            ctypes.sizeof(self._bytes), self._memory))
+
+    def _grow(self):
+        larger = memory(2 * ctypes.sizeof(self._bytes))
+        c.history_move(self._history, larger, ctypes.sizeof(larger))
+        self._bytes = larger
+
+    def _note(self, function, *arguments):
+        """Calls a function that does a thing and notes it. A history begins
+        anew if it has become too large, or where epochs begin again at 0."""
+        code = function(self._history, self._memory, *arguments)
+        while code in (_FULL, _BEFORE):
+            if code == _BEFORE or ctypes.sizeof(self._bytes) >= _MOST:
+                self._begin_history()
+            else:
+                self._grow()
+            code = function(self._history, self._memory, *arguments)
+        _check(code)
+
+    def seek(self, step):
+        self._note(self._c_seek, whole("step", step, 0, 2**64))
+
+    def save(self, history=True):
+        """The history and the state. history=False: the state alone, as
+        statesampler.h reads it."""
+        state = super().save()
+        if not history:
+            return state
+        return ctypes.string_at(self._bytes,
+                                c.history_save(self._history)) + state
+
+    def load(self, state):
+        """Goes on where a state was saved, with the history of that one. A
+        state without one knows its own step and later ones."""
+        history, state = split(as_bytes(state))
+        if history is None:
+            self._load_bare(state)
+            self._begin_history()
+            return
+        code = self._load_both(history, state)
+        while code == _FULL:
+            self._grow()
+            code = self._load_both(history, state)
+        _check(code)
+
+    def _load_bare(self, state):
+        super().load(state)
+
+    def plain(self):
+        """A copy without a history."""
+        plain = object.__new__(self._plain)
+        plain.__setstate__((self._made, super().save()))
+        return plain
+
+    def _record(self):
+        """What it has served."""
+        history = ctypes.string_at(self._bytes, c.history_save(self._history))
+        return Record(history, self.epoch, self.step)
+
+    def at(self, step, rank=None, epoch=None, straight=False):
+        """The batch of any step of this epoch or another one, without moving:
+        this rank's, or another one's. None past the end.
+
+        Of steps to come it is what will be served as ranks and weights are
+        now; of those that this run has passed what was served, the last time
+        if there were several, on the ranks of that time. ValueError says why
+        one was not served, or that it was before the first step that the state
+        knows. straight=True asks what a run serves in this epoch that goes
+        straight, as this sampler is now, whatever has been served."""
+        step = whole("step", step, 0, 2**64)
+        here = epoch is None or epoch == self.epoch
+        if straight and not here:
+            raise ValueError("straight=True asks about the present epoch")
+        epoch = whole("epoch", self.epoch if here else epoch, 0, 2**64)
+        passed = self._passed(epoch, step)
+        if here and (straight or not passed):
+            return super().at(step, rank)
+        rank = (self._shape.rank if rank is None else
+                whole("rank", rank, 0, 2**32))
+        if not passed:
+            return self._record().to_come(epoch, step, rank)
+        if here and rank < self._shape.world_size and c.history_reaches(
+                self._history, epoch, step):
+            # Since the last event. But a mix forgets at each load what was
+            # before.
+            with contextlib.suppress(ValueError):
+                return super().at(step, rank)
+        return self._record().at(epoch, step, rank)
+
+    def _passed(self, epoch, step):
+        """Whether a step is before the present one."""
+        if epoch == self.epoch or self._carries:
+            return step < self.step
+        return epoch < self.epoch
+
+    def locate(self, index, straight=False):
+        """The first place in this epoch, in a Mix in its dataset's present
+        epoch, at which a sample was or will be served: a tuple of step, rank,
+        slot and position, with at(step, rank)[slot] == index. ValueError says
+        why there is none. straight=True is as in at()."""
+        index = whole("index", index, 0, 2**64)
+        if not straight:
+            record = self._record()
+            for _ in record.stretches():
+                for place, _ in record.places(self.epoch, index,
+                                              self._own_epoch(index)):
+                    return samplers.Place(place.step, place.rank, place.slot,
+                                          place.position)
+        try:
+            place = super().locate(index)
+        except ValueError as error:
+            if straight or getattr(error, "code", 0) not in _BEFORE_BASE:
+                raise
+            place = None
+        if not straight and (not place or
+                             self._passed(self.epoch, place.step)):
+            epoch, step = record.first()
+            raise ValueError(
+                f"sample {index}: not served in epoch {self.epoch}, since step "
+                f"{step} of epoch {epoch}, from which on it is known")
+        return place
+
+
+class Sampler(_Recorded, samplers.Sampler):
+    __doc__ = samplers.Sampler.__doc__
+
+    _plain = samplers.Sampler
+    _c_init, _c_seek = c.history_init, c.history_seek
+    _carries = property(lambda self: TAILS[self._desc.tail] == "carry")
+
+    def _room(self):
+        return STATE_BYTES + 104
+
+    def _load_both(self, history, state):
+        return c.history_load(self._history, self._memory, history,
+                              len(history), state, len(state))
+
+    def _own_epoch(self, index):
+        return None
+
+    def begin(self, epoch):
+        self._note(c.history_begin, whole("epoch", epoch, 0, 2**64))
+
+    def _resize(self, num_samples):
+        self._note(c.history_resize, num_samples)
+
+
+class Mix(_Recorded, samplers.Mix):
+    __doc__ = samplers.Mix.__doc__
+
+    _plain, _lightest = samplers.Mix, 0
+    _c_init, _c_seek = c.history_mix_init, c.history_mix_seek
+    _carries = False    # It has a turn for each step of each epoch.
+
+    def _room(self):
+        return 104 + 128 * len(self._descs)
+
+    def _load_both(self, history, state):
+        number = len(self._descs)
+        code = c.history_mix_load(
+            self._history, self._memory, history, len(history), state,
+            len(state), memory(SOURCE_BYTES * number), memory(4 * number),
+            memory(len(state)))
+        if code == 0:
+            self._keep_weights()
+        return code
+
+    def _load_bare(self, state):
+        state = samplers.library_state(state)
+        check(c.mix_load(self._memory, state, len(state)))
+        self._keep_weights()
+
+    def _keep_weights(self):
+        """Those that it has now are its own from here on."""
+        weights = (ctypes.c_uint32 * len(self._descs))()
+        c.mix_weights(self._memory, weights)
+        descs, _, stop, epoch = self._made
+        self._made = descs, list(weights), stop, epoch
+
+    def _own_epoch(self, index):
+        source, _ = self._divide(index)
+        return c.source_epoch(self._sources, source)
+
+    def begin(self, epoch):
+        """Starts all datasets in the order of this epoch."""
+        epoch = whole("epoch", epoch, 0, 2**64)
+        epochs = array.array("Q", [(desc.epoch + epoch) % 2**64
+                                   for desc in self._descs])
+        self._note(c.history_mix_begin, epoch, address(epochs))
+        self._made = *self._made[:-1], epoch
+
+    def weigh(self, weights):
+        """From this turn on the weights are these, one for each dataset; 0
+        takes a dataset out. The sequence of turns begins again, with the
+        heaviest datasets: for weights that change every few turns, see
+        Schedule."""
+        weights = samplers.whole_weights(weights, len(self._descs), 0)
+        self._note(c.history_mix_weigh,
+                   (ctypes.c_uint32 * len(weights))(*weights))
+        self._keep_weights()

@@ -1,0 +1,468 @@
+"""What a run did is in its state: random runs that are steered, killed and
+resumed from older states, beside a log of all that every rank served."""
+
+import contextlib
+import copy
+import io
+import os
+import pickle
+import re
+import shlex
+import subprocess
+import tempfile
+import time
+import unittest
+import unittest.mock
+
+from common import ROOT, cases, main
+from statesampler import Ledger, Mix, Sampler
+from statesampler.__main__ import main as command
+from statesampler.samplers import library_state
+
+
+class Run:
+    """A run of all ranks, which do the same, and its log: of each step that was
+    served the epoch, the step and the batches of the ranks. Subclasses make
+    the samplers of a shape, and do what these alone can do."""
+
+    carries = False
+
+    def __init__(self, random):
+        self.random, self.log, self.kept = random, [], []
+        self.describe()
+        self.shape()
+        self.ranks = self.make()
+        self.known = self.place     # What a bare state has made of it.
+
+    @property
+    def place(self):
+        return self.ranks[0].epoch, self.ranks[0].step
+
+    def shape(self):
+        self.world, self.size = (self.random.randrange(1, 4),
+                                 self.random.randrange(1, 4))
+
+    def serve(self, count):
+        for _ in range(count):
+            place = self.place
+            given = [next(each, None) for each in self.ranks]
+            if given[0] is not None:
+                self.log.append((place, [each.tolist() for each in given]))
+
+    def all(self, name, *arguments):
+        """A call of each rank, which all refuse or none."""
+        refused = 0
+        for each in self.ranks:
+            try:
+                getattr(each, name)(*arguments)
+            except ValueError:
+                refused += 1
+        assert refused in (0, self.world), (name, arguments)
+        return refused == 0
+
+    def keep(self):
+        states = {each.save() for each in self.ranks}
+        assert len(states) == 1     # A state is every rank's.
+        self.kept.append((states.pop(), len(self.log), self.known,
+                          self.described()))
+
+    def resume(self):
+        """From any state, in any shape; those that come later are lost."""
+        number = self.random.randrange(len(self.kept))
+        state, length, self.known, described = self.kept[number]
+        del self.kept[number + 1:], self.log[length:]
+        self.shape()
+        self.describe(*described)
+        self.ranks = self.make()
+        bare = self.random.random() < .1
+        for each in self.ranks:
+            each.load(library_state(state) if bare else state)
+        if bare:
+            self.log.clear()
+            self.kept.clear()
+            self.known = self.place
+
+    def act(self):
+        what = self.random.randrange(9)
+        if what == 0:
+            self.all("seek", max(self.place[1] + self.random.randrange(
+                -6, 9), 0))
+        elif what == 1:
+            self.all("begin", self.random.randrange(5))
+        elif what == 2:
+            self.steer()
+        elif what == 3:
+            self.keep()
+        elif what == 4 and self.kept:
+            self.resume()
+        elif what == 5:
+            way = self.random.choice([
+                copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+            self.ranks = [way(each) for each in self.ranks]
+        else:
+            self.serve(self.random.randrange(9))
+
+    def at(self, epoch, step):
+        """What the log has of a step: each time that it was served."""
+        return [(place, ranks) for place, ranks in self.log
+                if place[1] == step and (self.carries or place[0] == epoch)]
+
+
+class SamplerRun(Run):
+    def describe(self, *described):
+        random = self.random
+        self.n, self.options = described or (random.randrange(1, 50), {
+            "seed": random.randrange(99), "epoch": random.randrange(4),
+            "shuffle": random.random() < .6,
+            "tail": random.choice(["pad", "drop", "uneven", "carry"])})
+        self.carries = self.options["tail"] == "carry"
+
+    def described(self):
+        return self.n, self.options
+
+    def make(self):
+        drops = not self.carries and self.random.random() < .2
+        return [Sampler(self.n, rank, self.world, self.size, drop_last=drops,
+                        **self.options) for rank in range(self.world)]
+
+    def steer(self):
+        if self.all("resize", self.n + 1):
+            self.n += 1
+
+
+class MixRun(Run):
+    def describe(self, *described):
+        random = self.random
+        self.lengths, self.options = described or (
+            [9, *(random.randrange(0, 15) for _ in range(random.randrange(3)))],
+            {"seed": random.randrange(99), "epoch": random.randrange(4),
+             "stop": random.choice(["first", "all", "restart", "never"]),
+             "tail": random.choice(["pad", "drop", "uneven"])})
+
+    def described(self):
+        return self.lengths, self.options
+
+    def make(self):
+        return [Mix(self.lengths, rank, self.world, self.size, **self.options)
+                for rank in range(self.world)]
+
+    def steer(self):
+        self.all("weigh", [self.random.choice([0, 1, 1, 2, 3])
+                           for _ in self.lengths])
+
+
+class Histories(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = os.path.join(folder.name, "state")
+        cls.indices = os.path.join(folder.name, "indices")
+        subprocess.run(
+            [*shlex.split(os.environ.get("CC") or "cc"), "-std=c99", "-O1",
+             "-I", ROOT, os.path.join(ROOT, "examples", "indices.c"), "-o",
+             cls.indices], check=True)
+
+    def ask(self, *arguments):
+        """The status of both programs, and what they print."""
+        out, error = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), (
+                contextlib.redirect_stderr(error)):
+            status = command([self.path, *map(str, arguments)])
+        in_c = subprocess.run(
+            [self.indices, "--state", self.path, *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = error.getvalue().replace(f"statesampler: {self.path}: ", "")
+        self.assertEqual((in_c.returncode, in_c.stdout),
+                         (status, out.getvalue()))
+        if not {" skipped at ", " knows "} & {*re.findall(
+                " skipped at | knows ", in_c.stderr)}:
+            self.assertEqual(in_c.stderr.replace("indices: ", ""), said)
+        return status, out.getvalue().splitlines() or [said]
+
+    def check_step(self, run, epoch, step):
+        one, found = run.ranks[0], run.at(epoch, step)
+        passed = (step < one.step if run.carries or epoch == one.epoch else
+                  epoch < one.epoch)
+        if found:
+            for rank, batch in enumerate(found[-1][1]):
+                if passed:
+                    self.assertEqual(
+                        one.at(step, rank, epoch).tolist(), batch)
+            if passed:
+                with self.assertRaisesRegex(ValueError, "was served to"):
+                    one.at(step, len(found[-1][1]), epoch)
+        elif passed:
+            try:
+                self.assertIsNone(one.at(step, 0, epoch))
+            except ValueError as error:
+                self.assertRegex(str(error), f"step {step} of epoch {epoch}: "
+                                 "(skipped at|this state knows|the run has "
+                                 "not served)")
+                if "knows" in str(error):
+                    first = run.known[::-1] if run.carries else run.known
+                    self.assertLess((step, epoch) if run.carries else
+                                    (epoch, step), first)
+
+    def check_asked(self, run, epoch, step):
+        """The programs answer each time that it was served."""
+        found = run.at(epoch, step)
+        status, said = self.ask("--steps", f"{step}..{step}", "--all",
+                                "--epoch", epoch)
+        if not found:
+            self.assertEqual(status, 1)
+            return
+        wanted = [[place, rank, batch] for place, ranks in found
+                  for rank, batch in enumerate(ranks)]
+        self.assertEqual(status, 0)
+        for line, (place, rank, batch) in zip(said, wanted):
+            words, _, samples = line.partition(":")
+            numbers = [int(word) for word in words.split()[1::2]]
+            self.assertEqual(numbers[:3], [*place, rank])
+            self.assertEqual([int(each) for each in samples.split()], batch)
+        self.assertEqual(len(said), len(wanted))
+
+    def check_place(self, run, index):
+        """Where a sample was in this epoch, if it was or will be."""
+        one = run.ranks[0]
+        try:
+            place = one.locate(index)
+        except ValueError as error:
+            self.assertRegex(str(error), "skipped at|knows|not serve|base|"
+                             "below num_samples|before this|not served it|"
+                             "stretch|off|end")
+            place = None
+        served = [(at, rank, slot) for at, ranks in run.log
+                  for rank, batch in enumerate(ranks)
+                  for slot, each in enumerate(batch) if each == index]
+        here = [each for each in served if each[0][0] == one.epoch]
+        if place and not any(
+                (at[1], rank, slot) == (place.step, place.rank, place.slot)
+                for at, rank, slot in (served if run.carries else here)):
+            self.assertGreaterEqual(place.step, one.step)
+            self.assertEqual(
+                one.at(place.step, place.rank)[place.slot], index)
+        if isinstance(one, Sampler) and not run.carries and not place:
+            self.assertEqual(here, [])
+
+    def random_runs(self, kind, count):
+        asked = 0
+        for random in cases(count, kind.__name__):
+            run = kind(random)
+            for _ in range(random.randrange(60)):
+                run.act()
+            for (epoch, step), _ in run.log:
+                self.check_step(run, epoch, step)
+            for epoch in range(6):
+                for step in range(12):
+                    self.check_step(run, epoch, step)
+            for index in range(12):
+                self.check_place(run, index)
+            if asked < count // 8 and len(run.log) > 9:
+                asked += 1
+                with open(self.path, "wb") as file:
+                    file.write(run.ranks[0].save())
+                for (epoch, step), _ in random.sample(run.log, 9):
+                    self.check_asked(run, epoch, step)
+                for step in range(4):
+                    self.check_asked(run, run.ranks[0].epoch, step)
+                for index in range(3):
+                    self.ask("--where", index)
+
+    def test_samplers(self):
+        self.random_runs(SamplerRun, 250)
+
+    def test_mixes(self):
+        self.random_runs(MixRun, 250)
+
+    def test_the_run_of_a_loss_spike(self):
+        """That of examples/history.c, in words."""
+        one = Sampler(64000, 0, 8, 16, seed=42)
+        batches = [next(one).tolist() for _ in range(290)]
+        skipped = one.at(300).tolist()
+        one.seek(321)
+        while one.step < 400:
+            next(one)
+        other = Sampler(64000, 0, 6, 16, seed=42)
+        other.load(one.save())
+        while other.step < other.num_steps:
+            next(other)
+        self.assertEqual([other.at(step).tolist() for step in range(290)],
+                         batches)
+        self.assertEqual(len(other.at(300, 7, straight=True))
+                         if other.at(400) is None else 16, 16)
+        with self.assertRaisesRegex(ValueError, "^step 300 of epoch 0: skipped "
+                                    "at step 290 of epoch 0 by a seek to 321"):
+            other.at(300)
+        for index in skipped:
+            with self.assertRaisesRegex(
+                    ValueError, f"^sample {index}: not served in epoch 0, "
+                    "since step 0 of epoch 0, from which on it is known$"):
+                other.locate(index)
+        with open(self.path, "wb") as file:
+            file.write(other.save())
+        self.assertIn("2 events since step 0 of epoch 0", self.about())
+        self.assertEqual(self.ask("--steps", "300..300")[0], 1)
+        self.assertEqual(self.ask("--where", skipped[0]),
+                         (1, [f"{skipped[0]}: epoch 0: not served"]))
+        self.assertEqual(self.ask("--world-size", 3, "--steps", "5..5")[0], 1)
+        # What is to come is asked of the state alone.
+        self.assertEqual(self.ask("--epoch", 1, "--steps", "0..0")[0], 1)
+        self.ask("--epoch", 1, "--steps", "0..0", "--straight")
+
+    def about(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.assertEqual(command([self.path]), 0)
+        return out.getvalue()
+
+    def test_a_state_without_a_history(self):
+        """As all were until 0.9.3. It knows its own step and later ones."""
+        for make in (lambda: Sampler(100, 0, 2, 3),
+                     lambda: Mix([40, 60], 0, 2, 3, stop="all")):
+            one, other = make(), make()
+            whole = [one.at(step).tolist() for step in range(12)]
+            for _ in range(5):
+                next(one)
+            state = one.save(history=False)
+            self.assertEqual(state, one.plain().save())
+            self.assertEqual(state, library_state(one.save()))
+            other.load(state)
+            next(other)
+            self.assertEqual(other.at(5).tolist(), whole[5])
+            self.assertEqual(other.at(8).tolist(), whole[8])
+            with self.assertRaisesRegex(ValueError, "^step 4 of epoch 0: this "
+                                        "state knows step 5 of epoch 0 and "
+                                        "later; ask an earlier one$"):
+                other.at(4)
+            again = make()
+            again.load(other.save())
+            with self.assertRaisesRegex(ValueError, "knows step 5"):
+                again.at(4)
+            with self.assertRaisesRegex(ValueError, "since step 5 of epoch 0"):
+                again.locate(whole[4][0])
+            self.assertEqual(again.at(5).tolist(), whole[5])
+
+    def test_epochs_to_come(self):
+        one, other = Sampler(50, 0, 2, 3), Mix([20, 30], 0, 2, 3, stop="all")
+        for each in one, other:
+            to_come = [each.at(step, epoch=2) for step in range(12)]
+            ends = each.num_steps
+            for _ in range(2):
+                list(each)
+            for step, batch in enumerate(to_come):
+                self.assertEqual(batch is None, step >= ends)
+                if batch:
+                    self.assertEqual(each.at(step), batch)
+            with self.assertRaisesRegex(ValueError, "the present epoch"):
+                each.at(0, epoch=0, straight=True)
+
+    def test_many_events(self):
+        """A history grows. One that is too large begins anew."""
+        one = Sampler(10**6, 0, 1, 1)
+        for step in range(5000):
+            one.seek(10 * step)
+            next(one)
+        state = one.save()
+        self.assertLess(len(state), 5000 * 32 + 400)
+        other = Sampler(10**6, 0, 1, 1)
+        other.load(state)
+        self.assertEqual(other.at(30).tolist(), one.at(30, straight=True
+                                                       ).tolist())
+        with self.assertRaisesRegex(ValueError, "step 12 .* by a seek to 20"):
+            other.at(12)
+        other.seek(8)
+        self.assertEqual(other.at(7, straight=True), one.at(7, straight=True))
+        with unittest.mock.patch("statesampler.recorded._MOST", 2000):
+            one = Sampler(10**6, 0, 1, 1)
+            for step in range(200):
+                one.seek(10 * step)
+                next(one)
+            self.assertLess(len(one.save()), 4000)
+            with self.assertRaisesRegex(ValueError, "this state knows step"):
+                one.at(3)
+            self.assertEqual(len(one.at(1980)), 1)
+
+    def test_epochs_that_begin_again_at_0(self):
+        for one in (Sampler(9, 0, 1, 2, epoch=2**64 - 1),
+                    Mix([9], 0, 1, 2, epoch=2**64 - 1)):
+            one.seek(1)
+            list(one)
+            one.seek(2)
+            self.assertEqual((one.epoch, one.step), (0, 2))
+            with self.assertRaisesRegex(ValueError, "knows step 0 of epoch 0|"
+                                        "skipped"):
+                one.at(0)
+
+    def test_what_is_refused(self):
+        """A history that is damaged, cut or of another run. Nothing then
+        changes."""
+        def made():
+            for one in (Sampler(50, 0, 1, 3, shuffle=False),
+                        Mix([30, 20], 0, 1, 3, stop="all")):
+                next(one)
+                one.seek(7)
+                next(one)
+                yield one
+        for one, other in zip(made(), made()):
+            state = one.save()
+            other.seek(3)
+            before = other.save()
+            history = state[:-len(one.save(history=False))]
+            for wrong in (*(state[:at] for at in range(4, len(state), 9)),
+                          *(state[:at] + bytes([state[at] ^ 4]) +
+                            state[at + 1:] for at in range(0, len(state), 5)),
+                          history, history + before, before[:-9] + state[-9:],
+                          history + other.save(history=False)):
+                with self.assertRaises(ValueError):
+                    other.load(wrong)
+                self.assertEqual(other.save(), before)
+        one, other = made()
+        for state in one.save(), one.save(history=False):
+            with self.assertRaises(ValueError):
+                other.load(state)
+        rest = Sampler(50, 0, 1, 3, shuffle=False)
+        rest.seek(3)
+        with self.assertRaisesRegex(ValueError, "the run is before the last"):
+            rest.load(one.save()[:-112] + rest.save(history=False))
+
+    def test_weights(self):
+        """Those of the state go on, as in C."""
+        one = Mix([20, 20, 20], 0, 1, 2, [2, 1, 1], "never")
+        next(one)
+        one.weigh([1, 0, 5])
+        state, served = one.save(), [next(one).tolist() for _ in range(12)]
+        self.assertFalse(any(20 <= i < 40 for batch in served for i in batch))
+        for given in [2, 1, 1], [3, 3, 3]:
+            for saved in state, library_state(state):
+                other = Mix([20, 20, 20], 0, 1, 2, given, "never")
+                other.load(saved)
+                for one in other.plain(), copy.copy(other), other:
+                    self.assertEqual([next(one).tolist() for _ in range(12)],
+                                     served)
+        for wrong, words in (([1, 1], "3 items"), ([0, 0, 0], "off"),
+                             ([-1, 1, 1], "weight"), (3, "weights")):
+            with self.assertRaisesRegex(ValueError, words):
+                one.weigh(wrong)
+
+    def test_a_ledger_has_none(self):
+        """It seeks for each ticket."""
+        one = Sampler(50, 0, 1, 3)
+        one.seek(5)
+        state = Ledger(one, 64).state_dict()
+        self.assertEqual(len(state["sampler"]), 224)
+
+    def test_time(self):
+        """An event costs little, and so does an answer."""
+        one = Sampler(10**9, 0, 8, 16)
+        begun = time.perf_counter()
+        for step in range(1000):
+            one.seek(20 * step + 3)
+        noted = time.perf_counter()
+        self.assertRaises(ValueError, one.at, 7)
+        self.assertLess(noted - begun, .1)
+        self.assertLess(time.perf_counter() - noted, .1)
+
+
+if __name__ == "__main__":
+    main()
