@@ -68,12 +68,14 @@ static int open_history(size_t size)
     if (code != STATESAMPLER_OK)
         return code;
     at = state + used;
+    size -= used;
     if (saved.num_sources == 0) {
-        code = statesampler_describe(at, size - used, &desc, &place);
+        code = statesampler_describe(at, size, &desc, &place);
         now_epoch = desc.epoch;
         now_step = place.step;
     } else {
-        code = statesampler_mix_describe(at, size - used, 0, NULL, &of_mix);
+        at = (const unsigned char *)statesampler_mix_state_in(at, &size);
+        code = statesampler_mix_describe(at, size, 0, NULL, &of_mix);
         now_epoch = of_mix.epoch;
         now_step = of_mix.turn;
     }
@@ -82,15 +84,30 @@ static int open_history(size_t size)
     return code;
 }
 
-/* Takes the history away from what FILE has. */
+/* Takes bytes away from the beginning of what FILE has. */
+static void leave(size_t used, size_t *size)
+{
+    *size -= used;
+    memmove(state, state + used, *size);
+}
+
+/* The state of a schedule, which may come first. A history has the weights of
+   its stages. */
+static void leave_schedule(size_t *size)
+{
+    const size_t used = 32 + 8 * (size_t)(history_word(state) >> 32);
+
+    if (used <= *size)
+        leave(used, size);
+}
+
 static int leave_history(size_t *size)
 {
     history_log log;
     size_t used = 0;
     int code = history_read(&log, &used, state, *size);
 
-    *size -= used;
-    memmove(state, state + used, *size);
+    leave(used, size);
     return code;
 }
 
@@ -328,9 +345,12 @@ static void open_state(void)
 {
     size_t size = 0;
     int code = statesampler_load_file(path, state, sizeof state, &size);
-    int known = code == STATESAMPLER_OK && size > 4 &&
-                memcmp(state, "SSH1", 4) == 0;
+    int known;
 
+    if (code == STATESAMPLER_OK && size > 8 && memcmp(state, "SSC1", 4) == 0)
+        leave_schedule(&size);
+    known = code == STATESAMPLER_OK && size > 4 &&
+            memcmp(state, "SSH1", 4) == 0;
     if (known && r.straight) {
         code = leave_history(&size);
         known = 0;

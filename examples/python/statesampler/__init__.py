@@ -27,7 +27,7 @@ trained does what a state does: load the state or let it skip, never both.
     RepeatSampler             groups of copies, as in GRPO
     PackedBatchSampler        packs of samples within a budget of tokens
     SpreadBatchSampler        batches without two samples of one group
-    Sampler, Mix              batches of indices, without torch
+    Sampler, Mix, Schedule    batches of indices, without torch
     Ledger                    work that ends out of order, without torch
     Audit                     proves that each sample came exactly once
 
@@ -38,8 +38,10 @@ import importlib
 import importlib.util
 
 from ._library import VERSION as __version__
-from .recorded import Mix, Sampler
+from .mix import Mix
+from .recorded import Sampler
 from .samplers import Audit
+from .schedule import Schedule
 
 # The modules of what is imported when it is used: torch takes a second, and
 # Ledger's threading a tenth of a cold start.
@@ -49,7 +51,7 @@ _LATER = {"Ledger": ".ledger",
           "CountingDataLoader": ".loader", "RepeatSampler": ".repeat",
           "PackedBatchSampler": ".pack", "SpreadBatchSampler": ".spread"}
 
-__all__ = ["Sampler", "Mix", "Audit",
+__all__ = ["Sampler", "Mix", "Schedule", "Audit",
            *(_LATER if importlib.util.find_spec("torch") else ["Ledger"])]
 
 
@@ -61,8 +63,8 @@ def __getattr__(name):
     except ModuleNotFoundError as error:
         if error.name.split(".")[0] != "torch":
             raise
-        raise ImportError(f"{name} needs torch; Sampler, Mix, Audit and Ledger "
-                          "do not") from None
+        raise ImportError(f"{name} needs torch; Sampler, Mix, Schedule, Audit "
+                          "and Ledger do not") from None
     return getattr(module, name)
 
 

@@ -1,7 +1,8 @@
 # The types of the public names, for type checkers.
 
 import ctypes
-from collections.abc import Hashable, Iterable, Iterator, Sized
+from collections.abc import (
+    Callable, Hashable, Iterable, Iterator, Mapping, Sized)
 from typing import (
     Any, Generic, Literal, NamedTuple, SupportsIndex, TypeVar, overload)
 
@@ -13,7 +14,7 @@ from torch.utils.data.distributed import DistributedSampler
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler",
            "CountingDataLoader", "RepeatSampler", "PackedBatchSampler",
            "SpreadBatchSampler",
-           "Sampler", "Mix", "Audit", "Ledger"]
+           "Sampler", "Mix", "Schedule", "Audit", "Ledger"]
 
 __version__: str
 
@@ -86,20 +87,34 @@ class Sampler(_Iterator):
     def padding(self, step: SupportsIndex) -> int: ...
     def resize(self, num_samples: SupportsIndex) -> None: ...
 
-class Mix(_Iterator):
+_Shares = Iterable[float] | Mapping[str, float]
+_Stage = tuple[SupportsIndex | None, _Shares]
+_PerDataset = Iterable[SupportsIndex] | Mapping[str, SupportsIndex]
+
+class Schedule:
     def __init__(
-        self, lengths: Iterable[SupportsIndex],
-        rank: SupportsIndex | None = None,
+        self, stages: Iterable[_Stage] | Callable[[int], _Stage],
+        means: _PerDataset | None = None) -> None: ...
+
+class Mix(_Iterator):
+    changes: dict[str, Literal["new", "changed"]]
+    def __init__(
+        self, lengths: _PerDataset, rank: SupportsIndex | None = None,
         world_size: SupportsIndex | None = None,
-        batch_size: SupportsIndex = 1,
-        weights: Iterable[SupportsIndex] | None = None, stop: _Stop = "first",
-        epoch: SupportsIndex = 0, *, seed: SupportsIndex = 0,
-        shuffle: bool = True, replacement: bool = False,
-        chunk_size: SupportsIndex | None = None,
+        batch_size: SupportsIndex | list[int] | tuple[int, ...] |
+            Mapping[str, SupportsIndex] = 1,
+        weights: _PerDataset | None = None, stop: _Stop | None = None,
+        epoch: SupportsIndex = 0, *, schedule: Schedule | None = None,
+        seed: SupportsIndex = 0, shuffle: bool = True,
+        replacement: bool = False, chunk_size: SupportsIndex | None = None,
         window: SupportsIndex | None = None,
         partition: _Partition = "interleaved", tail: _Tail = "pad",
         drop_last: bool = False) -> None: ...
-    def weigh(self, weights: Iterable[SupportsIndex]) -> None: ...
+    @property
+    def names(self) -> list[str] | None: ...
+    def weigh(self, weights: _PerDataset) -> None: ...
+    def had(self, tokens: SupportsIndex) -> None: ...
+    def load(self, state: ReadableBuffer, restart: bool = False) -> None: ...
 
 class Ledger(Generic[_Index]):
     @overload

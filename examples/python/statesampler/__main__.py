@@ -11,7 +11,7 @@ from ._cursors import OWNERS, described, described_mix
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, Desc, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from ._record import Record
-from .samplers import library_state, split, unpack
+from .samplers import library_state, split, split_schedule, unpack
 
 _USAGE = """\
 usage: python -m statesampler FILE [OPTION]...
@@ -59,7 +59,7 @@ _UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
            b"SSS1": struct.Struct("<4s112s12x")}
 _HOLDERS = dict, list, tuple, bytes, str
-_MAGICS = (b"SSH1", b"SSMP", b"SSMX", b"SSMN", *OWNERS)
+_MAGICS = (b"SSC1", b"SSH1", b"SSMP", b"SSMX", b"SSMN", *OWNERS)
 
 
 class Recorded:
@@ -69,6 +69,7 @@ class Recorded:
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
                  ledger=None, drop_last=False):
+        _, state = split_schedule(state)
         self.history, state = split(state)
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger
@@ -136,7 +137,7 @@ class Recorded:
     def run(self):
         """What its history says of the run."""
         if self.mixes:
-            place = described_mix(self.state)[-1]
+            place = described_mix(_mix(self.state))[-1]
             return Record(self.history, place.epoch, place.turn)
         desc, place = described(self.state)
         return Record(self.history, desc.epoch, place.step)

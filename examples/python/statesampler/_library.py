@@ -21,7 +21,7 @@ def _load(path):
                 functions[name].restype = result
                 functions[name].argtypes = arguments
         return (types.SimpleNamespace(**functions),
-                (_u64 * 6).in_dll(library, "statesampler_layout"))
+                (_u64 * 7).in_dll(library, "statesampler_layout"))
     except (AttributeError, ValueError) as error:
         raise OSError(str(error)) from None
 
@@ -80,6 +80,12 @@ class Stretch(ctypes.Structure):
         ("to_epoch", _u64), ("to_step", _u64)]
 
 
+class Stages(ctypes.Structure):
+    """schedule.h's schedule."""
+    _fields_ = [("sources", ctypes.c_void_p), ("weights", ctypes.c_void_p),
+                ("num_sources", _u32), ("begin", _u64), ("end", _u64)]
+
+
 class Tickets(ctypes.Structure):
     """ledger.h's ledger."""
     _fields_ = [("frontier", _u64), ("next", _u64), ("window", _u64),
@@ -131,6 +137,12 @@ _FUNCTIONS = (
     (_size, [_pointer, _size, _pointer, _pointer], "turns"),
     (_u64, [_pointer, _u32], "source_epoch"),
     (None, [_pointer, _pointer], "mix_weights"),
+    (_size, [_u32], "mixture_bytes"),
+    (None, [_pointer, _pointer], "mixture_write"),
+    (_int, [ctypes.c_char_p, _size], "mixture_check"),
+    (_int, [_pointer, ctypes.c_char_p, _size, _pointer, _pointer, _u32],
+     "mixture_load"),
+    (_u64, [_u64, ctypes.c_char_p, _size], "hash"),
     (ctypes.c_char_p, [_int], "history_error"),
     (_int, [_pointer, _pointer, _size, _pointer],
      "history_init history_mix_init"),
@@ -146,6 +158,12 @@ _FUNCTIONS = (
     (_int, [_pointer, _pointer, _pointer], "history_mix_weigh"),
     (_int, [_pointer, _u64, _u64],
      "history_reaches record_skipped"),
+    (None, [_sets(Stages), _pointer, _pointer, _u32, _u64, _pointer],
+     "schedule_start"),
+    (_int, [_pointer, _pointer, _sets(Stages), _pointer, _u32],
+     "schedule_follow"),
+    (_int, [_sets(Stages), _pointer, _u64], "schedule_had"),
+    (_int, [_sets(Stages), _pointer, _size], "schedule_save schedule_load"),
     (_int, [_pointer, ctypes.c_char_p, _size, _sets(_size)], "record_read"),
     (_u32, [_pointer], "record_sources"),
     (_int, [_pointer, _u64, _u64, _u64, _u64], "record_before"),
@@ -182,7 +200,7 @@ _FUNCTIONS = (
 
 # c.next is statesampler_next, and so on.
 c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES, HISTORY_BYTES,
-    RECORD_BYTES) = _load_library()
+    RECORD_BYTES, SHARE_BYTES) = _load_library()
 
 NONE = 2**64 - 1        # STATESAMPLER_NONE
 OFF = 2**32 - 1         # STATESAMPLER_OFF
@@ -216,8 +234,13 @@ def sentence(code):
     return c.error(code).decode()
 
 
-def check(code):
+def check(code, sentence=sentence):
     if code != 0:
         error = ValueError(f"statesampler: {sentence(code)}")
         error.code = code
         raise error
+
+
+def history_check(code):
+    """Also of histories and schedules."""
+    check(code, lambda code: c.history_error(code).decode())

@@ -13,6 +13,7 @@
 #include "ledger.h"
 #include "pack.h"
 #include "recall.h"
+#include "schedule.h"
 #include "spread.h"
 
 /* Declares and defines a function that the library has besides the header's. */
@@ -28,11 +29,11 @@ typedef struct record {
 } record;
 
 /* The sizes of the structs and of a state, for Python, which allocates them. */
-extern STATESAMPLER_API const uint64_t statesampler_layout[6];
-const uint64_t statesampler_layout[6] = {
+extern STATESAMPLER_API const uint64_t statesampler_layout[7];
+const uint64_t statesampler_layout[7] = {
     sizeof(statesampler), sizeof(statesampler_source),
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES,
-    sizeof(history), sizeof(record)};
+    sizeof(history), sizeof(record), sizeof(schedule_source)};
 
 EXPORT(const char *, version_text, (void))
 {
@@ -103,11 +104,55 @@ EXPORT(void, mix_weights, (const statesampler_mix *mix, uint32_t *weights))
     }
 }
 
+/* --- datasets with names -------------------------------------------------- */
+
+EXPORT(size_t, mixture_bytes, (uint32_t num_sources))
+{
+    return ssmp_mixture_bytes(num_sources);
+}
+
+/* Writes a mixture's state around the hashes, which are in it. */
+EXPORT(void, mixture_write, (void *bytes, const statesampler_mix *mix))
+{
+    ssmp_mixture_write((unsigned char *)bytes, mix);
+}
+
+EXPORT(int, mixture_check, (const void *bytes, size_t size))
+{
+    ssmp_mixture_state state;
+
+    return ssmp_mixture_read(&state, (const unsigned char *)bytes, size);
+}
+
+/* Goes on where a mixture's state was saved, as statesampler_mixture_load. The
+   number here of each dataset of the state comes from Python, or 2^32 - 1;
+   statuses become those of the datasets here. */
+EXPORT(int, mixture_load,
+       (statesampler_mix *mix, const void *bytes, size_t size,
+        const uint32_t *numbers, uint32_t *statuses, uint32_t restart))
+{
+    ssmp_mixture_state state;
+    int code =
+        ssmp_mixture_read(&state, (const unsigned char *)bytes, size);
+
+    if (code == STATESAMPLER_OK) {
+        code = ssmp_mixture_compare(statuses, mix, &state, numbers);
+    }
+    if (code == STATESAMPLER_OK) {
+        code = ssmp_mixture_resume(mix, &state, numbers, statuses,
+                                   (int)restart);
+    }
+    return code;
+}
+
 /* --- histories: what a sampler or a mix keeps ----------------------------- */
 
+/* The message of these and of schedules. */
 EXPORT(const char *, history_error, (int code))
 {
-    return history_error(code);
+    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_ETOKENS
+               ? schedule_error(code)
+               : history_error(code);
 }
 
 EXPORT(int, history_init,
@@ -193,6 +238,92 @@ EXPORT(int, history_reaches,
        (const history *h, uint64_t epoch, uint64_t step))
 {
     return !history_before(&h->log, epoch, step, h->epoch, h->step);
+}
+
+/* --- schedules ------------------------------------------------------------ */
+
+/* A schedule whose first stage begins at a turn. means is NULL if shares are of
+   turns. */
+EXPORT(void, schedule_start,
+       (schedule *s, schedule_source *sources, uint32_t *weights,
+        uint32_t num_sources, uint64_t turn, const uint32_t *means))
+{
+    uint32_t i;
+
+    schedule_init(s, sources, weights, num_sources);
+    s->begin = turn;
+    s->end = turn;
+    for (i = 0; means != NULL && i < num_sources; i++) {
+        sources[i].mean = means[i];
+    }
+}
+
+typedef struct stage {
+    const double *shares;
+    uint32_t turns;
+} stage;
+
+static uint32_t stage_plan(schedule *s, uint64_t turn, void *context)
+{
+    const stage *next = (const stage *)context;
+    uint32_t i;
+
+    (void)turn;
+    for (i = 0; i < s->num_sources; i++) {
+        s->sources[i].share = next->shares[i];
+    }
+    return next->turns;
+}
+
+/* Begins the next stage if the mix is at its turn, and notes the weights in the
+   history, unless that is NULL. */
+EXPORT(int, schedule_follow,
+       (history *h, statesampler_mix *mix, schedule *s, const double *shares,
+        uint32_t turns))
+{
+    const uint64_t end = s->end;
+    stage next;
+    int code = STATESAMPLER_OK;
+
+    next.shares = shares;
+    next.turns = turns;
+    if (h != NULL) {
+        code = history_mix_check(h, HISTORY_WEIGHTS, mix);
+    }
+    if (code == STATESAMPLER_OK) {
+        code = schedule_follow(s, mix, stage_plan, &next);
+    }
+    /* The base stays where no weight is new. */
+    if (code == STATESAMPLER_OK && h != NULL && s->end != end &&
+        mix->base_turn == mix->turn) {
+        history_note(h, HISTORY_WEIGHTS, mix->epoch, mix->turn);
+        history_add_weights(h, mix);
+        history_mix_led_to(h, mix);
+    }
+    return code;
+}
+
+/* Says how many tokens the turn before the present one had. */
+EXPORT(int, schedule_had,
+       (schedule *s, const statesampler_mix *mix, uint64_t tokens))
+{
+    uint32_t source = 0;
+    int code = SCHEDULE_ETURN;
+
+    if (mix->turn > 0) {
+        code = statesampler_mix_at(mix, mix->turn - 1, NULL, NULL, &source);
+    }
+    return code == 1 ? schedule_had(s, source, tokens) : code;
+}
+
+EXPORT(int, schedule_save, (const schedule *s, void *out, size_t size))
+{
+    return schedule_save(s, out, size);
+}
+
+EXPORT(int, schedule_load, (schedule *s, const void *state, size_t size))
+{
+    return schedule_load(s, state, size);
 }
 
 /* --- histories: what is read ---------------------------------------------- */

@@ -1,14 +1,13 @@
-"""Sampler and Mix, which keep a history of what was done to them: those of
-samplers.py with a history of examples/extras/history.h."""
+"""Sampler with a history of what was done to it: that of samplers.py, and
+examples/extras/history.h. mix.py has Mix."""
 
-import array
 import contextlib
 import ctypes
 
 from . import samplers
 from ._arguments import whole
-from ._library import (HISTORY_BYTES, SOURCE_BYTES, STATE_BYTES, TAILS,
-                       address, c, check, memory)
+from ._library import (HISTORY_BYTES, STATE_BYTES, TAILS, c, history_check,
+                       memory)
 from ._record import Record
 from .samplers import as_bytes, split
 
@@ -22,12 +21,7 @@ _BEFORE_BASE = -201, -206
 _MOST = 2**24
 
 
-def _check(code):
-    if code != 0:
-        raise ValueError("statesampler: " + c.history_error(code).decode())
-
-
-class _Recorded:
+class Recorded:
     """What is done to a sampler is noted in a history, which save() puts in
     front of the state. Subclasses define _c_init, _c_load and _c_seek,
     functions of the library, and _room, the bytes of a history without
@@ -41,7 +35,7 @@ class _Recorded:
         """One that knows the present step and later ones."""
         self._history = memory(HISTORY_BYTES)
         self._bytes = memory(2 * self._room())
-        _check(self._c_init(self._history, self._bytes,
+        history_check(self._c_init(self._history, self._bytes,
                             ctypes.sizeof(self._bytes), self._memory))
 
     def _grow(self):
@@ -59,7 +53,7 @@ class _Recorded:
             else:
                 self._grow()
             code = function(self._history, self._memory, *arguments)
-        _check(code)
+        history_check(code)
 
     def seek(self, step):
         self._note(self._c_seek, whole("step", step, 0, 2**64))
@@ -67,11 +61,14 @@ class _Recorded:
     def save(self, history=True):
         """The history and the state. history=False: the state alone, as
         statesampler.h reads it."""
-        state = super().save()
-        if not history:
-            return state
-        return ctypes.string_at(self._bytes,
-                                c.history_save(self._history)) + state
+        state = self._bare()
+        if history:
+            state = ctypes.string_at(
+                self._bytes, c.history_save(self._history)) + state
+        return state
+
+    def _bare(self):
+        return super().save()
 
     def load(self, state):
         """Goes on where a state was saved, with the history of that one. A
@@ -85,7 +82,7 @@ class _Recorded:
         while code == _FULL:
             self._grow()
             code = self._load_both(history, state)
-        _check(code)
+        history_check(code)
 
     def _load_bare(self, state):
         super().load(state)
@@ -93,8 +90,11 @@ class _Recorded:
     def plain(self):
         """A copy without a history."""
         plain = object.__new__(self._plain)
-        plain.__setstate__((self._made, super().save()))
+        plain.__setstate__((self._plainly_made(), super().save()))
         return plain
+
+    def _plainly_made(self):
+        return self._made
 
     def _record(self):
         """What it has served."""
@@ -165,7 +165,7 @@ class _Recorded:
         return place
 
 
-class Sampler(_Recorded, samplers.Sampler):
+class Sampler(Recorded, samplers.Sampler):
     __doc__ = samplers.Sampler.__doc__
 
     _plain = samplers.Sampler
@@ -187,58 +187,3 @@ class Sampler(_Recorded, samplers.Sampler):
 
     def _resize(self, num_samples):
         self._note(c.history_resize, num_samples)
-
-
-class Mix(_Recorded, samplers.Mix):
-    __doc__ = samplers.Mix.__doc__
-
-    _plain, _lightest = samplers.Mix, 0
-    _c_init, _c_seek = c.history_mix_init, c.history_mix_seek
-    _carries = False    # It has a turn for each step of each epoch.
-
-    def _room(self):
-        return 104 + 128 * len(self._descs)
-
-    def _load_both(self, history, state):
-        number = len(self._descs)
-        code = c.history_mix_load(
-            self._history, self._memory, history, len(history), state,
-            len(state), memory(SOURCE_BYTES * number), memory(4 * number),
-            memory(len(state)))
-        if code == 0:
-            self._keep_weights()
-        return code
-
-    def _load_bare(self, state):
-        state = samplers.library_state(state)
-        check(c.mix_load(self._memory, state, len(state)))
-        self._keep_weights()
-
-    def _keep_weights(self):
-        """Those that it has now are its own from here on."""
-        weights = (ctypes.c_uint32 * len(self._descs))()
-        c.mix_weights(self._memory, weights)
-        descs, _, stop, epoch = self._made
-        self._made = descs, list(weights), stop, epoch
-
-    def _own_epoch(self, index):
-        source, _ = self._divide(index)
-        return c.source_epoch(self._sources, source)
-
-    def begin(self, epoch):
-        """Starts all datasets in the order of this epoch."""
-        epoch = whole("epoch", epoch, 0, 2**64)
-        epochs = array.array("Q", [(desc.epoch + epoch) % 2**64
-                                   for desc in self._descs])
-        self._note(c.history_mix_begin, epoch, address(epochs))
-        self._made = *self._made[:-1], epoch
-
-    def weigh(self, weights):
-        """From this turn on the weights are these, one for each dataset; 0
-        takes a dataset out. The sequence of turns begins again, with the
-        heaviest datasets: for weights that change every few turns, see
-        Schedule."""
-        weights = samplers.whole_weights(weights, len(self._descs), 0)
-        self._note(c.history_mix_weigh,
-                   (ctypes.c_uint32 * len(weights))(*weights))
-        self._keep_weights()

@@ -1,5 +1,5 @@
 """Sampler, Mix and Audit, which need nothing but the C library. The public
-Sampler and Mix are those of recorded.py, which add a history to these."""
+Sampler and Mix are those of recorded.py and mix.py, which keep a history."""
 
 import array
 import collections
@@ -75,6 +75,25 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
     return desc
 
 
+def described(lengths, rank, world_size, batch_size, streams, options):
+    """The descriptions of a mix's datasets. There may be a batch size for
+    each."""
+    world_size, rank = world(world_size, rank)
+    if not lengths:
+        raise ValueError("lengths should not be empty")
+    if "stream" in options:
+        raise TypeError("unexpected argument: stream (each dataset gets its "
+                        "own)")
+    sizes = (batch_size if isinstance(batch_size, (list, tuple)) else
+             [batch_size] * len(lengths))
+    if len(sizes) != len(lengths):
+        raise ValueError(f"batch_size should have {len(lengths)} items, as "
+                         f"lengths has, but got {len(sizes)}")
+    return [_describe(whole("length", length, 0, 2**62 + 1), rank, world_size,
+                      size, stream=stream, **options)
+            for length, size, stream in zip(lengths, sizes, streams)]
+
+
 def as_bytes(state):
     """The form of a state for the library, from any bytes-like object or, as
     JSON has it, from a list of its bytes or from hexadecimal text."""
@@ -121,11 +140,19 @@ def split(state):
     return state[:size], state[size:]
 
 
+def split_schedule(state):
+    """The state of a schedule in front of one, or None, and the rest."""
+    if state[:4] != b"SSC1":
+        return None, state
+    size = 32 + 8 * int.from_bytes(state[4:8], "little")
+    return state[:size], state[size:]
+
+
 def library_state(state):
     """The library's state in what a Sampler or a Mix saved, which begins with
-    their history. That of a Mix of 0.9.0 added the epoch from
+    their schedule and history. That of a Mix of 0.9.0 added the epoch from
     which the library counted, and a checksum."""
-    _, state = split(as_bytes(state))
+    _, state = split(split_schedule(as_bytes(state))[1])
     if state[:4] != b"SSMX" or len(state) % 8 != 4:
         return state
     if len(state) < 36 or state[-4:] != crc(state[:-4]):
@@ -152,6 +179,13 @@ class Audit:
 
     def __init__(self):
         self._sums = memory(32)
+
+    def __getstate__(self):
+        return self.save()
+
+    def __setstate__(self, state):
+        self.__init__()
+        self.load(state)
 
     count = property(lambda self: self._sums[0])
 
@@ -333,30 +367,20 @@ class Sampler(_Iterator):
 
 
 class Mix(_Iterator):
-    """The library's mix of several datasets, which differ in length and weight
-    only. Iterating yields batches as Sampler does; indices are those of the
-    concatenated datasets.
-
-    The arguments are those of RoundRobinBatchSampler."""
+    """The library's mix of several datasets, which differ in length, weight
+    and batch size only. Iterating yields batches as Sampler does; indices are
+    those of the concatenated datasets."""
 
     _step, _num_steps, _seek = (
         c.mix_turn, c.mix_num_turns, c.mix_seek)
-    _lightest = 1   # The least weight.
 
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop="first", epoch=0, **options):
-        world_size, rank = world(world_size, rank)
         lengths = items("lengths", lengths)
-        if not lengths:
-            raise ValueError("lengths should not be empty")
-        if "stream" in options:
-            raise TypeError("unexpected argument: stream (each dataset gets "
-                            "its own)")
-        weights = whole_weights(weights, len(lengths), self._lightest)
-        self._make([_describe(whole("length", length, 0, 2**62 + 1), rank,
-                              world_size, batch_size, stream=stream, **options)
-                    for stream, length in enumerate(lengths)],
-                   weights, choice("stop", stop, STOPS),
+        self._make(described(lengths, rank, world_size, batch_size,
+                             range(len(lengths)), options),
+                   whole_weights(weights, len(lengths)),
+                   choice("stop", stop, STOPS),
                    whole("epoch", epoch, 0, 2**64))
 
     def _make(self, descs, weights, stop, epoch):

@@ -45,10 +45,12 @@ TESTS = {
     "frameworks": "accelerate lightning spread torchdata loader repeat",
     "ledger": "ledger",
     "loader": "loader programs",
+    "mix": "mix history",
     "pack": "pack changed recorder",
     "recorded": "history library ledger",
     "repeat": "repeat",
     "samplers": "state parity library recorder round_robin seeds",
+    "schedule": "mix history",
     "spread": "spread lightning changed",
     "torch_samplers": "parity state loops changed loader accelerate lightning"
                       " round_robin seeds",

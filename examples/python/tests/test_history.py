@@ -15,7 +15,7 @@ import unittest
 import unittest.mock
 
 from common import ROOT, cases, main
-from statesampler import Ledger, Mix, Sampler
+from statesampler import Ledger, Mix, Sampler, Schedule
 from statesampler.__main__ import main as command
 from statesampler.samplers import library_state
 
@@ -151,6 +151,47 @@ class MixRun(Run):
                            for _ in self.lengths])
 
 
+def stages(turn):
+    """Of a schedule: some are one turn, and in some a dataset has none."""
+    return 1 + turn % 7, [turn % 5, 3, 1 + turn % 2]
+
+
+class ScheduledRun(MixRun):
+    """All batches that it ever serves are known beforehand."""
+
+    def describe(self, *described):
+        random = self.random
+        self.lengths, self.options = described or (
+            [random.randrange(9, 15) for _ in range(3)],
+            {"seed": random.randrange(99), "schedule": Schedule(stages)})
+        self.options["tail"] = "pad"
+
+    def steer(self):
+        for step in range(30):
+            ahead = [each.at(step, straight=True).tolist()
+                     for each in self.ranks]
+            if step >= self.place[1]:
+                assert ahead == [each.at(step).tolist() for each in self.ranks]
+
+
+class NamedRun(MixRun):
+    """Its datasets have batch sizes of their own."""
+
+    def describe(self, *described):
+        super().describe(*described)
+        if not described:
+            self.lengths = dict(zip("abc", self.lengths))
+
+    def make(self):
+        sizes = {name: 1 + self.random.randrange(3) for name in self.lengths}
+        return [Mix(self.lengths, rank, self.world, sizes, **self.options)
+                for rank in range(self.world)]
+
+    def steer(self):
+        self.all("weigh", {name: self.random.choice([0, 1, 1, 2, 3])
+                           for name in self.lengths})
+
+
 class Histories(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -274,6 +315,12 @@ class Histories(unittest.TestCase):
 
     def test_mixes(self):
         self.random_runs(MixRun, 250)
+
+    def test_schedules(self):
+        self.random_runs(ScheduledRun, 100)
+
+    def test_names(self):
+        self.random_runs(NamedRun, 100)
 
     def test_the_run_of_a_loss_spike(self):
         """That of examples/history.c, in words."""

@@ -9,6 +9,7 @@ import io
 import itertools
 import multiprocessing
 import os
+import pickle
 import random
 import re
 import shlex
@@ -240,6 +241,16 @@ class Audits(unittest.TestCase):
             wrong.add([i for i in range(100) if i not in taken])
             wrong.add(added)
             self.assertFalse(wrong.check(100))
+
+    def test_copies(self):
+        audit = Audit()
+        audit.add([0, 2])
+        for way in (copy.copy, copy.deepcopy,
+                    lambda it: pickle.loads(pickle.dumps(it))):
+            other = way(audit)
+            other.add([1])
+            self.assertTrue(other.check(3))
+            self.assertEqual(audit.count, 2)
 
     def test_what_is_refused(self):
         audit = Audit()

@@ -1,0 +1,339 @@
+"""Mix: that of samplers.py with a history, names and a schedule."""
+
+import array
+import ctypes
+import struct
+
+from . import samplers
+from ._arguments import choice, flag, items, listed, shown, whole
+from ._library import (OFF, SOURCE_BYTES, STATE_BYTES, STOPS, Desc, MixPlace,
+                       address, c, check, history_check, memory)
+from .recorded import Recorded
+from .samplers import as_bytes, described, split, split_schedule, whole_weights
+from .schedule import ETOKENS, Ahead, Running, Schedule
+
+# STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW, and EMISMATCH_DATASET.
+_CHANGED, _NEW, _EDATASET = 3, 1, -511
+
+# The bytes before the hashes of names in a mixture's state.
+_HEAD = 16
+
+
+def _hash(name):
+    """What a state has of a dataset's name, and its stream."""
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ValueError("the name of a dataset should be a string, but got "
+                         f"{shown(name)}")
+    name = name.encode() + b"\0"
+    return c.hash(0, name, len(name))
+
+
+def _listed(what, values, names):
+    """The values of all names; a list, or one value for all, is left as it
+    is."""
+    if not isinstance(values, dict) or names is None:
+        return values
+    for wrong in {*values} ^ {*names}:
+        raise ValueError(f"{what} should have a value for each dataset, and "
+                         f"no others: see {shown(wrong)}")
+    return [values[name] for name in names]
+
+
+class Mix(Recorded, samplers.Mix):
+    """Batches from several datasets in turn. Iterating yields them as Sampler
+    does; all of a batch are of one dataset. Indices are those of the
+    concatenated datasets.
+
+    lengths: those of the datasets, as a list; or a dict of names and lengths.
+        Datasets with names may be added, removed and moved between two runs:
+        those that a loaded state has go on where they were, turns go on
+        counting, and the sequence of turns begins again with the weights here.
+    rank, world_size: as in Sampler.
+    batch_size: one for all, or a list or dict of one for each.
+    weights: the number of turns of each dataset in a round, as a list or dict;
+        0 takes a dataset out; None: one each. A loaded state brings its own,
+        as in C; weigh() sets others.
+    stop: when an epoch ends, as in RoundRobinBatchSampler.
+    schedule: a Schedule of shares, instead of weights. stop is then "never".
+    epoch: of all datasets, at the start.
+
+    The other arguments are those of Sampler. partition is "interleaved" unless
+    another one is given, as in Sampler and in C (RoundRobinBatchSampler has
+    "blocked", as the sampler that it replaces)."""
+
+    _plain = samplers.Mix
+    _c_init, _c_seek = c.history_mix_init, c.history_mix_seek
+    _carries = False    # It has a turn for each step of each epoch.
+
+    def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
+                 weights=None, stop=None, epoch=0, *, schedule=None,
+                 **options):
+        names = list(lengths) if isinstance(lengths, dict) else None
+        lengths = items("lengths", lengths if names is None else
+                        lengths.values())
+        streams = (range(len(lengths)) if names is None else
+                   [_hash(name) for name in names])
+        if schedule is not None:
+            if not isinstance(schedule, Schedule):
+                raise TypeError("schedule should be a Schedule, but got a "
+                                f"{type(schedule).__name__}")
+            if weights is not None:
+                raise ValueError("a schedule has weights of its own")
+        if stop is None:
+            stop = "first" if schedule is None else "never"
+        self._make(described(lengths, rank, world_size,
+                             _listed("batch_size", batch_size, names),
+                             streams, options),
+                   whole_weights(_listed("weights", weights, names),
+                                 len(lengths), 0),
+                   choice("stop", stop, STOPS),
+                   whole("epoch", epoch, 0, 2**64), names, schedule)
+
+    def _make(self, descs, weights, stop, epoch, names, schedule):
+        super()._make(descs, weights, stop, epoch)
+        self._names, self._schedule = names, schedule
+        self._made += names, schedule
+        self.changes = {}
+        self._run_from(0)
+
+    names = property(lambda self: self._names and [*self._names])
+
+    def _plainly_made(self):
+        if self._running:
+            raise ValueError("a Mix with a schedule is not for this")
+        return self._made[:4]
+
+    def _room(self):
+        return 104 + 128 * len(self._descs)
+
+    # --- the schedule --------------------------------------------------------
+
+    def _run_from(self, turn):
+        """The schedule begins a stage at this turn, from which on turns are
+        known."""
+        self._ahead, self._running, self._loaded_at = None, None, turn
+        if self._schedule:
+            self._running = Running(self._schedule, self._names,
+                                    len(self._descs), turn)
+
+    def _follow(self):
+        """Begins the next stage where one has ended."""
+        if self.step == self._running.place.end:
+            self._note(c.schedule_follow, *self._running.next_stage())
+
+    def __next__(self):
+        if self._running:
+            self._follow()
+        return super().__next__()
+
+    def had(self, tokens):
+        """Says how many tokens the last batch had, on all ranks together, with
+        a schedule whose shares are of tokens. Call it after each turn, on all
+        ranks alike, before a save."""
+        if not self._running:
+            raise ValueError("this Mix has no schedule")
+        self._ahead = None
+        history_check(c.schedule_had(self._running.place, self._memory,
+                                     whole("tokens", tokens, 0, 2**64)))
+
+    def seek(self, step):
+        step = whole("step", step, 0, 2**64)
+        if not self._running:
+            super().seek(step)
+            return
+        place, self._ahead = self._running.place, None
+        if step < max(place.begin, self._loaded_at):
+            self.begin(self.epoch)
+            place = self._running.place
+        while step > place.end:
+            # With tokens only the stage that begins here is known.
+            if self._running.tokens and place.end > self.step:
+                history_check(ETOKENS)
+            super().seek(place.end)
+            self._follow()
+        super().seek(step)
+
+    def _looked_up(self, turn, rank):
+        """A turn beyond the present stage, or a past one, of a run that goes
+        straight."""
+        if not self._ahead or not self._ahead.reaches(turn):
+            self._ahead = self._look_ahead(from_start=turn < self.step)
+        return self._ahead.at(turn, rank)
+
+    def _look_ahead(self, from_start):
+        """From here, or from the start of the epoch."""
+        self._keep_weights()
+        plain, running = object.__new__(samplers.Mix), self._running
+        plain.__setstate__((self._made[:4], samplers.Mix.save(self)))
+        if from_start:
+            plain.begin(self.epoch)
+            running = Running(self._schedule, self._names, len(self._descs), 0)
+        return Ahead(plain, running)
+
+    def at(self, step, rank=None, epoch=None, straight=False):
+        if self._running and epoch in (None, self.epoch):
+            step = whole("step", step, 0, 2**64)
+            if step >= self._running.place.end or (
+                    straight and step < self.step):
+                return self._looked_up(step, rank)
+        return super().at(step, rank, epoch, straight)
+
+    def locate(self, index, straight=False):
+        place = super().locate(index, straight)
+        if self._running and place.step >= self._running.place.end:
+            raise ValueError(
+                f"sample {index}: not served up to turn "
+                f"{self._running.place.end}, where the stage ends; ask at() "
+                "what is served in later ones")
+        return place
+
+    # --- weights and epochs --------------------------------------------------
+
+    def _keep_weights(self):
+        """Those that it has now are its own from here on."""
+        weights = (ctypes.c_uint32 * len(self._descs))()
+        c.mix_weights(self._memory, weights)
+        descs, _, *others = self._made
+        self._made = descs, list(weights), *others
+
+    def weigh(self, weights):
+        """From this turn on the weights are these, one for each dataset, as a
+        list or dict; 0 takes a dataset out. The sequence of turns begins again,
+        with the heaviest datasets: for weights that change every few turns,
+        take a Schedule."""
+        if self._running:
+            raise ValueError("the weights are those of the schedule")
+        weights = whole_weights(_listed("weights", weights, self._names),
+                                len(self._descs), 0)
+        self._note(c.history_mix_weigh,
+                   (ctypes.c_uint32 * len(weights))(*weights))
+        self._keep_weights()
+
+    def begin(self, epoch):
+        """Starts all datasets in the order of this epoch."""
+        epoch = whole("epoch", epoch, 0, 2**64)
+        epochs = array.array("Q", [(desc.epoch + epoch) % 2**64
+                                   for desc in self._descs])
+        self._note(c.history_mix_begin, epoch, address(epochs))
+        self._made = *self._made[:3], epoch, *self._made[4:]
+        self._run_from(0)
+
+    def _own_epoch(self, index):
+        source, _ = self._divide(index)
+        return c.source_epoch(self._sources, source)
+
+    # --- states --------------------------------------------------------------
+
+    def save(self, history=True):
+        """The schedule, the history and the state; with names, that of C's
+        mixture. history=False: without the history."""
+        state = super().save(history)
+        return self._running.save() + state if self._running else state
+
+    def _bare(self):
+        """In the form of C's mixture if there are names."""
+        if not self._names:
+            return super()._bare()
+        count = len(self._names)
+        state = ctypes.create_string_buffer(c.mixture_bytes(count))
+        struct.pack_into(f"<{count}Q", state, _HEAD, *map(_hash, self._names))
+        c.mixture_write(state, self._memory)
+        return state.raw
+
+    def load(self, state, restart=False):
+        """Goes on where a state was saved, with its history and its weights. A
+        state without a history knows its own step and later ones.
+
+        `changes` then says which datasets with names are "new" here, or
+        "changed": they have another length. That is an error, unless
+        restart=True begins their epoch anew. If a dataset is new, changed,
+        moved or no longer here, the history begins here."""
+        stages, state = split_schedule(as_bytes(state))
+        if stages and not self._running:
+            raise ValueError("the state is of a Mix with a schedule: give that "
+                             "as schedule=")
+        history, state = split(state)
+        named, changes, running = state[:4] == b"SSMN", {}, None
+        if named != bool(self._names):
+            raise ValueError(
+                "the state has names of datasets: make the Mix with a dict of "
+                "names and lengths" if named else
+                "the state has no names of datasets: make the Mix with a list "
+                "of lengths")
+        if named and not self._is_same(state):
+            changes = self._load_others(state, flag("restart", restart))
+        else:
+            if named:
+                check(c.mixture_check(state, len(state)))
+                state = state[_HEAD + 8 * len(self._descs):-8]
+            running = stages and self._stage_of(stages, state)
+            super().load((history or b"") + state)
+        self._run_from(self.step)
+        self._running, self.changes = running or self._running, changes
+
+    def _stage_of(self, stages, state):
+        """The stage of a schedule's state beside a mix's."""
+        place, running = MixPlace(), self._running.loaded(stages)
+        check(c.mix_describe(state, len(state), 0, None, place))
+        if not running.place.begin <= place.turn <= running.place.end:
+            raise ValueError("the state of the schedule is of other turns")
+        return running
+
+    def _load_both(self, history, state):
+        number = len(self._descs)
+        code = c.history_mix_load(
+            self._history, self._memory, history, len(history), state,
+            len(state), memory(SOURCE_BYTES * number), memory(4 * number),
+            memory(len(state)))
+        if code == 0:
+            self._keep_weights()
+        return code
+
+    def _load_bare(self, state):
+        state = samplers.library_state(state)
+        check(c.mix_load(self._memory, state, len(state)))
+        self._keep_weights()
+
+    def _is_same(self, state):
+        """Whether a state with names is of these datasets, in this order. (The
+        rest is the library's to say.)"""
+        count, desc = int.from_bytes(state[8:16], "little"), Desc()
+        if count != len(self._names) or len(state) != c.mixture_bytes(count):
+            return False
+        if [*self._hashes(state)] != [*map(_hash, self._names)]:
+            return False
+        inner = state[_HEAD + 8 * count:-8]
+        for source, own in enumerate(self._descs):
+            begin = c.mix_source_in(inner, source, ctypes.c_uint32())
+            c.describe(ctypes.string_at(begin, STATE_BYTES), STATE_BYTES, desc,
+                       None)
+            if desc.num_samples != own.num_samples:
+                return False
+        return True
+
+    @staticmethod
+    def _hashes(state):
+        """Those of the names in a state."""
+        count = int.from_bytes(state[8:16], "little")
+        count = min(count, (len(state) - _HEAD) // 8)
+        return struct.unpack_from(f"<{count}Q", state, _HEAD)
+
+    def _load_others(self, state, restart):
+        """What has become of the datasets here, in words."""
+        own = {_hash(name): i for i, name in enumerate(self._names)}
+        numbers = array.array("I", [own.get(each, OFF)
+                                    for each in self._hashes(state)])
+        statuses = array.array("I", bytes(4 * len(own)))
+        code = c.mixture_load(self._memory, state, len(state),
+                              address(numbers), address(statuses), restart)
+        changed = [name for name, status in zip(self._names, statuses)
+                   if status == _CHANGED]
+        if code == _EDATASET:
+            raise ValueError(
+                f"the state has another dataset {listed(map(shown, changed))}:"
+                " restart=True begins its epoch anew")
+        check(code)
+        self._keep_weights()
+        self._begin_history()
+        return {name: "new" if status == _NEW else "changed"
+                for name, status in zip(self._names, statuses) if status}

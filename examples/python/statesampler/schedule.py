@@ -1,0 +1,140 @@
+"""Shares of a Mix that change as often as you like, by stages of
+examples/extras/schedule.h."""
+
+import array
+import ctypes
+
+from ._arguments import items, shown, whole
+from ._library import (SHARE_BYTES, Stages, address, c, history_check, memory)
+
+# SCHEDULE_MOST_TURNS and SCHEDULE_ETOKENS.
+_MOST, ETOKENS = 2**28, -1306
+
+
+class Schedule:
+    """What share of the turns of a Mix each dataset has, stage by stage. In a
+    stage a dataset gets whole turns, and what it is owed beyond them is carried
+    to the next one: so each is at most about a turn from its share, in stages
+    of any length. (Mix.weigh begins with the heaviest datasets each time, and
+    if it is called often the light ones are never served.)
+
+    stages: a table of the stages, as pairs of a number of turns and a list of
+        shares, one for each dataset; the last number may be None, for all
+        turns that follow. Or a function that gets the turn at which a stage
+        begins, and returns such a pair. Shares are numbers, whose sum may be
+        any; a dataset with 0 has no turn. If the Mix has names, the shares are
+        a dict, from which a name may be missing.
+    means: None: shares are of turns. Else how many tokens the turns of each
+        dataset have, roughly, as a list or dict: shares are then of tokens,
+        and Mix.had says after each turn how many it had.
+
+    A function should depend on its argument alone: then at and seek know the
+    stages to come. If shares come from what the run has learned, only go on."""
+
+    def __init__(self, stages, means=None):
+        if not callable(stages):
+            stages = [self._row(row) for row in items("stages", stages)]
+            if not stages:
+                raise ValueError("stages should not be empty")
+        self.stages, self.means = stages, means
+
+    @staticmethod
+    def _row(row):
+        try:
+            turns, shares = row
+        except (TypeError, ValueError):
+            raise ValueError("a stage should be a number of turns and a list "
+                             f"of shares, but got {shown(row)}") from None
+        return (turns if turns is None else
+                whole("turns", turns, 1, 2**63)), shares
+
+    def stage(self, turn):
+        """The turns and the shares of the stage that begins at a turn."""
+        if callable(self.stages):
+            return self._row(self.stages(turn))
+        begin = 0
+        for turns, shares in self.stages:
+            if turns is None:
+                return None, shares
+            begin += turns
+            if turn < begin:
+                return begin - turn, shares
+        return None, shares     # The last stage goes on.
+
+
+def listed_shares(what, values, names, count):
+    """A number for each dataset."""
+    if isinstance(values, dict):
+        unknown = [name for name in values if name not in (names or ())]
+        if unknown:
+            raise ValueError(f"{what}: there is no dataset {shown(unknown[0])}")
+        values = [values.get(name, 0) for name in names]
+    values = items(what, values)
+    if len(values) != count:
+        raise ValueError(f"{what} should have {count} items, as lengths has, "
+                         f"but got {len(values)}")
+    return values
+
+
+class Running:
+    """A schedule at a stage of a mix. `place` has the stage's first turn, and
+    that of the next one."""
+
+    def __init__(self, schedule, names, count, turn):
+        self._made = schedule, names, count
+        self.schedule, self._names, self._count = schedule, names, count
+        self._shares = memory(SHARE_BYTES * count)
+        self._weights = memory(4 * count)
+        self.place, means = Stages(), None
+        self.tokens = schedule.means is not None
+        if self.tokens:
+            means = listed_shares("means", schedule.means, names, count)
+            means = array.array("I", [whole("a mean", mean, 1, 2**31)
+                                      for mean in means])
+        c.schedule_start(self.place, self._shares, self._weights, count, turn,
+                         means and address(means))
+
+    def next_stage(self):
+        """What schedule_follow needs besides the mix."""
+        turns, shares = self.schedule.stage(self.place.end)
+        shares = listed_shares("shares", shares, self._names, self._count)
+        try:
+            shares = (ctypes.c_double * self._count)(*shares)
+        except TypeError:
+            raise ValueError("shares should be numbers, but got "
+                             f"{shown(shares)}") from None
+        return self.place, shares, min(turns or _MOST, _MOST)
+
+    def save(self):
+        state = ctypes.create_string_buffer(32 + 8 * self._count)
+        history_check(c.schedule_save(self.place, state, len(state)))
+        return state.raw
+
+    def loaded(self, state):
+        """One at the stage of a state, of a mix at a turn."""
+        other = Running(*self._made, 0)
+        history_check(c.schedule_load(other.place, state, len(state)))
+        return other
+
+
+class Ahead:
+    """A copy of a mix and its schedule that goes on to look up turns."""
+
+    def __init__(self, mix, running):
+        self._mix, self._running = mix, running.loaded(running.save())
+        self._first = mix.step
+
+    def reaches(self, turn):
+        return turn >= self._first
+
+    def at(self, turn, rank):
+        place = self._running.place
+        while turn >= place.end:
+            # With tokens only the stage that begins here is known.
+            if self._running.tokens and place.end > self._mix.step:
+                history_check(ETOKENS)
+            self._mix.seek(place.end)
+            history_check(c.schedule_follow(None, self._mix._memory,
+                                            *self._running.next_stage()))
+            self._first = place.begin
+        return self._mix.at(turn, rank)

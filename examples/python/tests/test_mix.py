@@ -1,0 +1,330 @@
+"""Mix: shares that change stage by stage, datasets with names that come and go,
+batch sizes and weights."""
+
+import collections
+import copy
+import itertools
+import pickle
+import unittest
+
+from common import cases, main
+from statesampler import Ledger, Mix, Sampler, Schedule
+from statesampler.samplers import library_state
+
+
+def taken(mix, count):
+    return [next(mix).tolist() for _ in range(count)]
+
+
+def five(turn):
+    return 5, [1 + turn % 3, 2, 1]
+
+
+class Schedules(unittest.TestCase):
+    def test_shares(self):
+        """Each dataset is about a turn from its share at the end of each
+        stage, also where weights alone would starve it."""
+        for random in cases(30, "shares"):
+            count = random.randrange(2, 30)
+            table = [(random.randrange(1, 9),
+                      [random.random() + .01 for _ in range(count)])
+                     for _ in range(100)]
+            mix = Mix([100] * count, 0, 1, 1, schedule=Schedule(table))
+            due, had = [0.] * count, [0] * count
+            for turns, shares in table:
+                for _ in range(turns):
+                    had[next(mix)[0] // 100] += 1
+                due = [before + turns * share / sum(shares)
+                       for before, share in zip(due, shares)]
+                far = [mine - own for mine, own in zip(had, due)]
+                self.assertLess(max(far), 1)
+                self.assertGreater(min(far), -5)    # 1 + 1/2 + ... + 1/30
+            self.assertGreater(min(had), 0)
+
+    def test_any_turn(self):
+        """at and seek, forward and back; copies; kills; other ranks."""
+        for random in cases(30, "turns"):
+            lengths, size = [30, 40, 9], random.randrange(1, 4)
+
+            def make(rank, world):
+                return Mix(lengths, rank, world, size, seed=4,
+                           schedule=Schedule(five))
+            world = random.randrange(1, 4)
+            ranks = [make(rank, world) for rank in range(world)]
+            steps = [[next(each).tolist() for each in ranks]
+                     for _ in range(80)]
+            one = make(0, world)
+            for _ in range(15):
+                turn, rank = random.randrange(80), random.randrange(world)
+                what = random.randrange(5)
+                if what == 0:
+                    one.seek(turn)
+                    self.assertEqual(one.step, turn)
+                elif what == 1:
+                    one = copy.copy(one)
+                elif what == 2:
+                    state, one = one.save(), make(0, world)
+                    one.load(state)
+                elif what == 3 and one.step < 70:
+                    self.assertEqual(next(one).tolist(), steps[one.step - 1][0])
+                else:
+                    self.assertEqual(
+                        one.at(turn, rank, straight=True).tolist(),
+                        steps[turn][rank])
+                    if turn >= one.step:
+                        self.assertEqual(one.at(turn, rank).tolist(),
+                                         steps[turn][rank])
+            # On other ranks the turns are of the same datasets.
+            state, turn = one.save(), one.step
+            other = make(0, world % 3 + 1)
+            other.load(state)
+            which = [[sum(i >= 30 for i in batch[:1]) +
+                      sum(i >= 70 for i in batch[:1])
+                      for batch in (mine, theirs)]
+                     for mine, theirs in zip(
+                         (ranks[0] for ranks in steps[turn:]),
+                         taken(other, 80 - turn))]
+            self.assertTrue(all(mine == theirs for mine, theirs in which))
+
+    def test_a_table(self):
+        mix = Mix([10, 10, 10], 0, 1, 1, schedule=Schedule(
+            [(3, [1, 0, 0]), (4, (0, 1, 0)), (None, [0, 0, 5])]))
+        self.assertEqual([batch[0] // 10 for batch in taken(mix, 12)],
+                         [0] * 3 + [1] * 4 + [2] * 5)
+        self.assertEqual(mix.at(2**40)[0] // 10, 2)
+        mix.seek(2**40)
+        mix.seek(5)
+        self.assertEqual(next(mix)[0] // 10, 1)
+        # The last stage goes on if it has an end.
+        mix = Mix([9, 9], 0, 1, 1, schedule=Schedule([(1, [1, 0]),
+                                                      (2, [1, 1])]))
+        self.assertEqual(sum(batch[0] >= 9 for batch in taken(mix, 101)), 50)
+
+    def test_tokens(self):
+        """Shares are of tokens, whatever the means that were given."""
+        for random in cases(10, "tokens"):
+            shares = [random.randrange(1, 9) for _ in range(3)]
+            lengths = [100, 700, 50]
+            mix = Mix([1000] * 3, 0, 1, 1, schedule=Schedule(
+                lambda turn: (10, shares), means=[150, 500, 60]))
+            had = [0, 0, 0]
+            for turn in range(6000):
+                source = next(mix)[0] // 1000
+                tokens = random.randrange(2 * lengths[source])
+                had[source] += tokens
+                mix.had(tokens)
+                if turn % 1000 == 500:
+                    mix = copy.copy(mix)
+            for tokens, share in zip(had, shares):
+                self.assertAlmostEqual(tokens / sum(had), share / sum(shares),
+                                       delta=.01)
+            with self.assertRaisesRegex(ValueError, "stages to come"):
+                mix.at(mix.step + 99)
+            with self.assertRaisesRegex(ValueError, "stages to come"):
+                mix.seek(mix.step + 99)
+
+    def test_names(self):
+        mix = Mix({"code": 10, "web": 20}, 0, 1, 1, schedule=Schedule(
+            [(4, {"web": 1}), (None, {"web": 1, "code": 1})]))
+        self.assertEqual([batch[0] < 10 for batch in taken(mix, 4)],
+                         [False] * 4)
+        self.assertEqual(sum(batch[0] < 10 for batch in taken(mix, 10)), 5)
+
+    def test_a_state_without_a_schedule(self):
+        """The first stage begins at its turn. The reverse is refused."""
+        old = Mix([20, 20], 0, 1, 2, stop="never")
+        taken(old, 13)
+        mix = Mix([20, 20], 0, 1, 2, schedule=Schedule(
+            lambda turn: (3, [turn - 12, 0])))
+        for state in old.save(), library_state(old.save()):
+            mix.load(state)
+            self.assertTrue(all(batch[0] < 20 for batch in taken(mix, 5)))
+        mix = Mix([20, 20], 0, 1, 2, schedule=Schedule(
+            [(15, [1, 0]), (None, [0, 1])]))
+        mix.load(old.save())
+        self.assertEqual([batch[0] < 20 for batch in taken(mix, 4)],
+                         [True, True, False, False])
+        other = mix.save()
+        mix.seek(2**28 + 15)
+        next(mix)       # In the next part of the last stage.
+        with self.assertRaisesRegex(ValueError, "of other turns"):
+            mix.load(mix.save()[:48] + other[48:])
+        with self.assertRaisesRegex(ValueError, "give that as schedule="):
+            old.load(mix.save())
+        old.load(library_state(mix.save()))
+        self.assertEqual(old.step, mix.step)
+
+    def test_what_is_refused(self):
+        table = Schedule([(1, [1, 1])])
+        for make, words in (
+                (lambda: Mix([9, 9], 0, 1, weights=[1, 1], schedule=table),
+                 "weights of its own"),
+                (lambda: Mix([9, 9], 0, 1, schedule=[(1, [1, 1])]),
+                 "should be a Schedule"),
+                (lambda: next(Mix([9, 9], 0, 1, stop="all", schedule=table)),
+                 "stop rule NEVER"),
+                (lambda: Mix([9, 9], 0, 1, schedule=table).weigh([1, 2]),
+                 "those of the schedule"),
+                (lambda: Mix([9, 9], 0, 1).had(3), "no schedule"),
+                (lambda: Mix([9, 9], 0, 1, schedule=table).had(3),
+                 "not in the schedule's stage"),
+                (lambda: Ledger(Mix([9], 0, 1, schedule=Schedule([(1, [1])])),
+                                64), "a Mix with a schedule"),
+                (lambda: Schedule([]), "empty"),
+                (lambda: Schedule([3]), "a stage should be"),
+                (lambda: Schedule([(0, [1])]), "turns"),
+                (lambda: Schedule(3), "stages should be")):
+            with self.assertRaisesRegex((TypeError, ValueError), words):
+                make()
+        for shares, words in (([1], "2 items"), ([-1, 1], "a share is"),
+                              ([0, 0], "a share is"), (["a", 1], "numbers"),
+                              ({"b": 1}, "no dataset 'b'"), (3, "shares")):
+            mix = Mix({"a": 9, "c": 9}, 0, 1, schedule=Schedule(
+                lambda turn: (4, shares)))
+            with self.assertRaisesRegex(ValueError, words):
+                next(mix)
+            self.assertEqual(mix.step, 0)
+        for means in [1], [1, 0], [1, 2**31], {"a": 3}, 5:
+            with self.assertRaisesRegex(ValueError, "mean"):
+                Mix([9, 9], 0, 1, schedule=Schedule(five, means=means))
+
+
+class Names(unittest.TestCase):
+    def test_they_come_and_go(self):
+        """A dataset is served in its own order, whatever the others do, and
+        goes on where it was while it is there."""
+        for random in cases(60, "names"):
+            world, size = random.randrange(1, 4), random.randrange(1, 4)
+            lengths = {name: random.randrange(9, 30) for name in "abcdef"}
+            served = collections.defaultdict(list)
+            here = random.sample("abcdef", 3)
+            state, step = None, 0
+            for _ in range(6):
+                weights = {name: random.randrange(1, 4) for name in here}
+                ranks = [Mix({name: lengths[name] for name in here}, rank,
+                             world, size, weights, "never", tail="uneven")
+                         for rank in range(world)]
+                if state:
+                    for each in ranks:
+                        each.load(state)
+                        self.assertEqual(
+                            each.changes,
+                            {name: "new" for name in here if name not in
+                             before})
+                        self.assertEqual(each.step, step)
+                for _ in range(random.randrange(20)):
+                    given = [next(each).tolist() for each in ranks]
+                    ends = [*itertools.accumulate(lengths[name]
+                                                  for name in here)]
+                    which = next(i for i, end in enumerate(ends)
+                                 if given[0][0] < end)
+                    first = ends[which] - lengths[here[which]]
+                    served[here[which]].append(
+                        [[i - first for i in batch] for batch in given])
+                states = {each.save() for each in ranks}
+                self.assertEqual(len(states), 1)
+                state, step, before = states.pop(), ranks[0].step, here
+                here = random.sample("abcdef", random.randrange(1, 6))
+                for gone in {*before} - {*here}:
+                    self.in_order(served.pop(gone, []), gone, lengths, world,
+                                  size)
+            for name, batches in served.items():
+                self.in_order(batches, name, lengths, world, size)
+
+    def in_order(self, batches, name, lengths, world, size):
+        alone = [Mix({name: lengths[name]}, rank, world, size, stop="never",
+                     tail="uneven") for rank in range(world)]
+        self.assertEqual(batches, [[next(each).tolist() for each in alone]
+                                   for _ in batches])
+
+    def test_the_same_datasets(self):
+        """As without names, with the history; the state is that of C's
+        mixture."""
+        one = Mix({"a": 20, "b": 30}, 0, 1, 3, {"a": 1, "b": 2}, "all")
+        whole = [batch.tolist() for batch in one]
+        one = Mix({"a": 20, "b": 30}, 0, 1, 3, {"a": 1, "b": 2}, "all")
+        taken(one, 3)
+        one.seek(5)
+        state = one.save(history=False)
+        self.assertEqual((state[:4], len(state)), (b"SSMN", 72 + 128 * 2))
+        other = Mix({"a": 20, "b": 30}, 0, 1, 3, stop="all")
+        other.load(one.save())
+        self.assertEqual([batch.tolist() for batch in other], whole[5:])
+        other.load(one.save())
+        with self.assertRaisesRegex(ValueError, "skipped at step 3"):
+            other.at(4)
+        self.assertEqual(other.names, ["a", "b"])
+        again = pickle.loads(pickle.dumps(other))
+        self.assertEqual(again.save(), other.save())
+        # In another order they are others.
+        moved = Mix({"b": 30, "a": 20}, 0, 1, 3, stop="all")
+        moved.load(one.save())
+        self.assertEqual((moved.step, moved.changes), (5, {}))
+        left = {i + 20 if i < 30 else i - 30 for batch in moved for i in batch}
+        self.assertEqual(left, {i for batch in whole[5:] for i in batch})
+
+    def test_another_length(self):
+        one = Mix({"a": 20, "b": 30}, 0, 1, 5, stop="all")
+        taken(one, 3)
+        other = Mix({"a": 20, "b": 33}, 0, 1, 5, stop="all")
+        before = other.save()
+        with self.assertRaisesRegex(ValueError, "another dataset 'b'"):
+            other.load(one.save())
+        self.assertEqual((other.save(), other.changes), (before, {}))
+        other.load(one.save(), restart=True)
+        self.assertEqual(other.changes, {"b": "changed"})
+        rest = sum((batch.tolist() for batch in other), [])
+        self.assertEqual(sorted(i for i in rest if i >= 20), [*range(20, 53)])
+        self.assertEqual(len(rest), 33 + 10)
+
+    def test_what_is_refused(self):
+        named = Mix({"a": 20, "b": 30}, 0, 1)
+        listed = Mix([20, 30], 0, 1)
+        for call, words in (
+                (lambda: named.load(listed.save()), "no names of datasets"),
+                (lambda: listed.load(named.save()), "a dict of names"),
+                (lambda: named.load(named.save()[:-3]), "size|damaged"),
+                (lambda: named.load(named.save(history=False)[:-9] + bytes(9)),
+                 "changed"),
+                (lambda: named.weigh({"a": 1}), "each dataset.*'b'"),
+                (lambda: Mix({"a": 3}, 0, 1, weights={"c": 1}), "'[ac]'"),
+                (lambda: Mix({3: 3}, 0, 1), "a string"),
+                (lambda: Mix({"": 3}, 0, 1), "a string"),
+                (lambda: Mix({}, 0, 1), "empty"),
+                (lambda: Mix({"a": "b"}, 0, 1), "length")):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+
+
+class Sizes(unittest.TestCase):
+    def test_a_batch_size_for_each(self):
+        for sizes in [2, 5, 1], (2, 5, 1):
+            mix = Mix([20, 30, 7], 0, 1, sizes, stop="all")
+            for batch in mix:
+                self.assertEqual(len(batch), 2 if batch[0] < 20 else
+                                 5 if batch[0] < 50 else 1)
+        mix = Mix({"a": 9, "b": 9}, 0, 1, {"a": 3, "b": 1})
+        self.assertEqual([len(batch) for batch in taken(mix, 4)], [3, 1] * 2)
+        for sizes in [1, 2], [1, 2, 0], {"a": 3}:
+            with self.assertRaisesRegex(ValueError, "batch_size"):
+                Mix([20, 30, 7], 0, 1, sizes)
+
+    def test_weight_0(self):
+        mix = Mix([9, 9, 9], 0, 1, 1, [1, 0, 1], "all")
+        self.assertEqual(sorted(i for batch in mix for i in batch),
+                         [*range(9), *range(18, 27)])
+
+    def test_the_arguments_of_a_sampler(self):
+        """They mean what they mean there, partition too."""
+        for options in ({}, {"partition": "blocked"}, {"shuffle": False},
+                        {"tail": "uneven", "seed": 3}):
+            for rank in range(3):
+                self.assertEqual(
+                    [batch.tolist() for batch in Mix([50], rank, 3, 4,
+                                                     **options)],
+                    [batch.tolist() for batch in Sampler(50, rank, 3, 4,
+                                                         **options)])
+
+
+if __name__ == "__main__":
+    main()
