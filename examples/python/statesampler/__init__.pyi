@@ -92,6 +92,9 @@ _Stage = tuple[SupportsIndex | None, _Shares]
 _PerDataset = Iterable[SupportsIndex] | Mapping[str, SupportsIndex]
 
 class Schedule:
+    stages: list[_Stage] | Callable[[int], _Stage]
+    means: _PerDataset | None
+    def stage(self, turn: int) -> _Stage: ...
     def __init__(
         self, stages: Iterable[_Stage] | Callable[[int], _Stage],
         means: _PerDataset | None = None) -> None: ...

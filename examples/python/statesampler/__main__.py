@@ -2,11 +2,12 @@
 is."""
 
 import ctypes
+import itertools
 import os
 import struct
 import sys
 
-from ._arguments import cut, listed
+from ._arguments import cut, listed, shown
 from ._cursors import OWNERS, described, described_mix
 from ._library import ORDERS, PARTITIONS, STOPS, TAILS, Desc, c
 from ._recall import recall_mix, recall_sampler, reshape_mix
@@ -16,9 +17,9 @@ from .samplers import library_state, split, split_schedule, unpack
 _USAGE = """\
 usage: python -m statesampler FILE [OPTION]...
 
-FILE is what Sampler.save, Mix.save or statesampler.h wrote, or a checkpoint of
-torch's with a state_dict anywhere in its dicts, lists and tuples. Without an
-option, what it holds is printed. Sampler and Mix save a history of their run,
+FILE is what Sampler.save, Mix.save or statesampler.h wrote; or a checkpoint of
+torch's or DeepSpeed's, a pickle or JSON, with a state or a state_dict anywhere
+in its dicts, lists and tuples. Without an option, what it holds is printed. Sampler and Mix save a history of their run,
 which knows every step of it. A state without one is one place of a run: it
 cannot know whether the run came to it and went on from it straight, so every
 question is refused unless --straight says so. Indices of a mix are those of its
@@ -58,7 +59,7 @@ _UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
 # What two of them have: perhaps a step and ranks, and a Sampler's state.
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
            b"SSS1": struct.Struct("<4s112s12x")}
-_HOLDERS = dict, list, tuple, bytes, str
+_HOLDERS = dict, list, tuple, bytes, bytearray, str
 _MAGICS = (b"SSC1", b"SSH1", b"SSMP", b"SSMX", b"SSMN", *OWNERS)
 
 
@@ -246,22 +247,33 @@ def _batch_size(state):
     return desc.batch_size
 
 
-def find(path, thing, inside=()):
-    """Yields what a checkpoint holds, by the path of its keys."""
+def find(path, thing, seen):
+    """Yields what a checkpoint holds, by the path of its keys. `seen` has the
+    containers, and whether there is anything in them: those that come again
+    are gone through again only if there is, and never inside themselves."""
     raw = _raw(thing)
     if raw is not None:
         yield Recorded(path, raw)
-    elif isinstance(thing, dict) and id(thing) not in inside:
+    elif isinstance(thing, (dict, list, tuple)) and seen.get(id(thing), True):
+        seen[id(thing)] = False
+        for one in _inside(path, thing, seen):
+            yield one
+            seen[id(thing)] = None
+        seen[id(thing)] = seen[id(thing)] is None
+
+
+def _inside(path, thing, seen):
+    """What a container holds."""
+    if isinstance(thing, dict):
         rest = dict(thing)
         yield from _taken(path, rest)
-        for key, value in rest.items():
-            if isinstance(value, _HOLDERS):
-                yield from find(f"{path}.{key}" if path else str(key), value,
-                                (*inside, id(thing)))
-    elif isinstance(thing, (list, tuple)) and id(thing) not in inside:
-        for i, value in enumerate(thing):
-            if isinstance(value, _HOLDERS):
-                yield from find(f"{path}[{i}]", value, (*inside, id(thing)))
+        inside = [(f"{path}.{key}" if path else str(key), value)
+                  for key, value in rest.items()]
+    else:
+        inside = [(f"{path}[{i}]", value) for i, value in enumerate(thing)]
+    for where, value in inside:
+        if isinstance(value, _HOLDERS):
+            yield from find(where, value, seen)
 
 
 def _taken(path, rest):
@@ -282,34 +294,83 @@ def _taken(path, rest):
 
 def _raw(thing):
     """The bytes of a state, whatever holds them; None if it is none."""
+    thing = getattr(thing, "raw", thing)    # an array of numpy's
     if isinstance(thing, str) and thing[:4] == "5353":      # "SS"
         try:
             thing = bytes.fromhex(thing)
         except ValueError:
             return None
+    if isinstance(thing, bytearray) or (    # or from JSON
+            isinstance(thing, list) and thing[:2] == [83, 83]):
+        try:
+            thing = bytes(thing)
+        except (TypeError, ValueError):
+            return None
     return thing if isinstance(thing, bytes) and (
         thing[:4] in _MAGICS) else None
+
+
+_READ = ("a state of statesampler.h, Sampler or Mix, a checkpoint of torch.save, "
+         "a pickle or JSON is read")
+
+
+def _in_folder(path):
+    """The file of a folder that DeepSpeed wrote."""
+    latest = os.path.join(path, "latest")
+    if os.path.exists(latest):
+        with open(latest) as file:
+            path = os.path.join(path, file.read().strip())
+    for name in ("mp_rank_00_model_states.pt",
+                 "zero_pp_rank_0_mp_rank_00_model_states.pt"):
+        if os.path.exists(os.path.join(path, name)):
+            return os.path.join(path, name)
+    raise ValueError("it is a folder: name a file in it. Of a distributed "
+                     "checkpoint, torch.distributed.checkpoint.format_utils "
+                     "makes one")
+
+
+# States of a file. (One that is in shared lists may be there very often.)
+_MOST = 10000
+
+
+def _reader(begin):
+    """What reads a file that begins so; None: it is a state. ValueError says
+    what it is if nothing reads it."""
+    from . import _checkpoint
+    if begin[:2] == b"PK":
+        return _checkpoint.read
+    if begin[:13] == b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P":
+        raise ValueError("it is in torch's old format: torch.save(torch.load("
+                         "FILE), FILE) writes the present one")
+    if begin[8:9] == b"{" and begin[5:8] == bytes(3):
+        raise ValueError("it is of safetensors, which has tensors alone: "
+                         + _READ)
+    if begin[:1] == b"\x80":
+        return _checkpoint.read_pickle
+    if begin.lstrip()[:1] in (b"{", b"["):
+        return _json
+    raise ValueError(f"it begins with {shown(begin[:8])}: {_READ}")
+
+
+def _json(path):
+    import json
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
 
 
 def load(path):
     """Everything that a file holds."""
     if os.path.isdir(path):
-        raise ValueError("it is a folder; torch.distributed.checkpoint."
-                         "format_utils makes a file of a distributed "
-                         "checkpoint")
+        path = _in_folder(path)
     with open(path, "rb") as file:
-        begin = file.read(4)
-        if begin[:2] == b"\x80\x02":
-            raise ValueError("it is in torch's old format: "
-                             "torch.save(torch.load(FILE), FILE) writes the "
-                             "present one")
-        if begin[:2] != b"PK":
+        begin = file.read(16)
+        if begin[:4] in _MAGICS or not begin:
             return [Recorded("", begin + file.read())]
-    from . import _checkpoint
+    read = _reader(begin)
     try:
-        found = list(find("", _checkpoint.read(path)))
+        found = list(itertools.islice(find("", read(path), {}), _MOST))
     except Exception as error:  # Whatever a damaged pickle leads to.
-        raise ValueError("torch.save did not write it, or not all of it: "
+        raise ValueError("it is damaged, or not all of it was written: "
                          f"{cut(str(error))}") from None
     if not found:
         raise ValueError("there is no state of a StatefulDistributedSampler, "

@@ -31,12 +31,45 @@ class _Inert(dict):
     __hash__ = object.__hash__
 
 
+class _Array(_Inert):
+    """Stands for an array of numpy's, of which it keeps the bytes."""
+
+    raw = None
+
+    def __setstate__(self, state):
+        self.raw = state[-1] if isinstance(state, tuple) else None
+
+
+def _buffer(buffer, *_):
+    """What numpy's arrays are made of from protocol 5 on."""
+    return bytes(buffer)
+
+
 def _encoded(text, _):
     """Bytes, as torch's pickles hold them."""
     return text.encode("latin-1")
 
 
-class _Reader(Unpickler):
+# What a pickle may name, and what stands for it; all else is _Inert.
+_NAMED = {"_codecs.encode": _encoded, "collections.OrderedDict": _Dict,
+          "builtins.bytearray": bytes, "__builtin__.bytearray": bytes,
+          "torch.ByteStorage": bytes}
+for _module in "numpy.core.", "numpy._core.":
+    _NAMED[_module + "multiarray._reconstruct"] = _Array
+    _NAMED[_module + "numeric._frombuffer"] = _buffer
+
+
+class _Plain(Unpickler):
+    """Of a pickle without tensors."""
+
+    def find_class(self, module, name):
+        return _NAMED.get(f"{module}.{name}", _Inert)
+
+    def persistent_load(self, _):
+        return None
+
+
+class _Reader(_Plain):
     """Of tensors it keeps those of one row of bytes that begins as a state
     does, as bytes."""
 
@@ -45,11 +78,9 @@ class _Reader(Unpickler):
         super().__init__(pickled)
 
     def find_class(self, module, name):
-        return {"_codecs.encode": _encoded,
-                "collections.OrderedDict": _Dict,
-                "torch.ByteStorage": bytes,
-                "torch._utils._rebuild_tensor_v2": self._tensor}.get(
-                    f"{module}.{name}", _Inert)
+        if f"{module}.{name}" == "torch._utils._rebuild_tensor_v2":
+            return self._tensor
+        return super().find_class(module, name)
 
     def persistent_load(self, storage):
         _, kind, key, *_ = storage
@@ -74,6 +105,11 @@ def _state(file, size):
     """The bytes from here on, if they begin as a state does."""
     begin = file.read(min(size, 4))
     return begin + file.read(size - len(begin)) if begin[:2] == b"SS" else None
+
+
+def read_pickle(path):
+    with open(path, "rb") as pickled:
+        return _Plain(pickled).load()
 
 
 def read(path):

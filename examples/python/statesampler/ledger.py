@@ -115,7 +115,7 @@ class Ledger:
         self._window = whole("window", window, 64, 2**32)
         if self._window % 64:
             raise ValueError("window should be a multiple of 64, but got "
-                             f"window={window}")
+                             f"window={shown(window)}")
         self.fingerprint = text_of(fingerprint)
         self._first = self._order.epoch
         self._drop_last = bool(self._order._shape.drop_last)
@@ -232,7 +232,7 @@ class Ledger:
         code = function(self._tickets, ticket)
         if code:
             said = c.ledger_error(code).decode()
-            raise ValueError(said.replace("this ticket", f"ticket {ticket}"))
+            raise ValueError(said.replace("this ticket", f"ticket {shown(ticket)}"))
         return ticket
 
     def state_dict(self):

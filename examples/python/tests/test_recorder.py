@@ -1002,7 +1002,69 @@ class Command(Asked):
             written = file.read()
         for left in range(0, len(written), 50):
             self.write(b"PK" + written[2:left])
-            self.assertIn("did not write it", self.ask(status=1))
+            self.assertIn("it is damaged, or not all", self.ask(status=1))
+
+    def test_shared_containers(self):
+        """They are gone through once; those with a state in them as often as
+        it is listed."""
+        state = Sampler(20, 0, 1, 5).save()
+        for inside, most in ([], 1), ([state], 10001):
+            for _ in range(40):
+                inside = [inside, inside]
+            self.save({"shared": inside, "one": state} if most == 1 else
+                      inside)
+            begun = time.perf_counter()
+            said = self.ask()
+            self.assertLess(time.perf_counter() - begun, 20)
+            self.assertIn(len(said), (most, most - 1))
+        self.assertEqual(len(self.ask("--steps", "1..1")), 1)
+
+    def test_other_files(self):
+        """Pickles, also of numpy's arrays, and JSON."""
+        state = Sampler(20, 0, 1, 5).save()
+        whole = {"text": state.hex(), "bytes": state,
+                 "array": bytearray(state), "list": [*state]}
+        try:
+            import numpy
+            whole["numpy"] = numpy.frombuffer(state, numpy.uint8)
+            whole["copy"] = numpy.array(whole["numpy"])
+            whole["others"] = [numpy.zeros(3), numpy.array("a")]
+        except ImportError:
+            pass
+        for protocol in range(2, 6):
+            self.write(pickle.dumps(whole, protocol))
+            names = [name for name in whole if name != "others"]
+            self.assertEqual([line.split(":")[0] for line in self.ask()],
+                             names)
+            self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+            torch.save(whole, self.path, pickle_protocol=protocol)
+            self.assertEqual([line.split(":")[0] for line in self.ask()],
+                             names)
+        for text in ('{"text": "%s", "list": %s}', ' ["%s", %s]'):
+            self.write((text % (state.hex(), [*state])).encode())
+            self.assertEqual(len(self.ask()), 2)
+            self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+
+    def test_folders(self):
+        """DeepSpeed's has what its client_state had."""
+        top = os.path.join(self.folder.name, "run")
+        step = os.path.join(top, "global_step10")
+        os.makedirs(step)
+        one = Sampler(20, 0, 1, 5)
+        for name in ("mp_rank_00_model_states.pt",
+                     "zero_pp_rank_0_mp_rank_00_model_states.pt"):
+            torch.save({"module": {}, "sampler": one.save()},
+                       os.path.join(step, name))
+            with open(os.path.join(top, "latest"), "w") as file:
+                file.write("global_step10\n")
+            for folder in top, step:
+                with unittest.mock.patch.object(self, "path", folder):
+                    self.assertEqual(self.ask("--steps", "1..1"), lines(
+                        0, [[one.at(1).tolist()]], 1, 1))
+            os.unlink(os.path.join(step, name))
+        for folder in top, step:
+            with unittest.mock.patch.object(self, "path", folder):
+                self.assertIn("name a file in it", self.ask(status=1))
 
     def test_without_torch(self):
         """Which would take a second to import, nor what takes much of the time
@@ -1059,13 +1121,19 @@ class Command(Asked):
     def test_what_is_refused(self):
         state = Sampler(100, 0, 2, 3).save(history=False)
         for damaged, said in (
-                (b"", "size"), (state[:70], "size"), (b"hello" * 40, "kind"),
+                (b"", "size"), (state[:70], "size"), (b"hello" * 40, "begins with b'hellohel': .* is read"),
                 (state[:60] + b"?" + state[61:], "changed"),
                 (Mix([5, 6], 0, 1).save(history=False)[:-1], "size"),
                 (b"SSMN" + bytes(9), "."), (b"SSMX" + bytes(300), "."),
                 (b"SSMN" + b"\xff" * 300, "."),
-                (b"PK\3\4" + bytes(99), "did not write it"),
-                (b"\x80\2" + bytes(99), "old format")):
+                (b"PK\3\4" + bytes(99), "it is damaged, or not all"),
+                (b"\x80\2\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19." + bytes(99),
+                 "old format"),
+                (b"\x80\2" + bytes(99), "it is damaged, or not all"),
+                (b"\x18" + bytes(7) + b'{"__metadata__":{}}' + bytes(99),
+                 "safetensors"), (b'{"a": ["5353"' + bytes(99), "damaged"),
+                (b'{"a": ["5353", [83, 83, "x"], [83, 83, 999]]}',
+                 "no state of a")):
             self.write(damaged)
             for asked in [], ["--where", 3], ["--steps", "0..1"]:
                 self.assertRegex(self.ask(*asked, status=1),
