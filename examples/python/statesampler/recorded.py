@@ -18,7 +18,7 @@ _FULL, _BEFORE = -1401, -1402
 _BEFORE_BASE = -201, -206
 
 # The bytes of a history that is not worth its place in each state.
-_MOST = 2**24
+_MOST = 2**22
 
 
 class Recorded:
