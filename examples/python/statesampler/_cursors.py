@@ -30,6 +30,9 @@ OWNERS = {b"SSG1": ("RepeatSampler", None),
           b"SSS1": ("SpreadBatchSampler",
                     "the state of a SpreadBatchSampler does not hold the "
                     "groups: ask at() and locate() of the sampler"),
+          b"SSW1": ("Sampler",
+                    "the state of a Sampler with weights does not hold them: "
+                    "ask at() and locate() of the sampler"),
           b"SSL1": ("Ledger",
                     "a ledger has tickets: ask the state of its sampler")}
 

@@ -104,6 +104,63 @@ EXPORT(void, mix_weights, (const statesampler_mix *mix, uint32_t *weights))
     }
 }
 
+/* --- weights of samples --------------------------------------------------- */
+
+/* How far an epoch shifts the points, which are a unit apart. Each of 64 shifts
+   comes once in 64 epochs, as 25 is odd. */
+EXPORT(uint64_t, factors_shift, (uint64_t epoch, uint64_t unit))
+{
+    return epoch * 25 % 64 * (unit / 64);
+}
+
+/* The higher half of a product. */
+static uint64_t high_half(uint64_t a, uint64_t b)
+{
+    const uint64_t half = 0xffffffffu;
+    const uint64_t low = (a & half) * (b & half);
+    const uint64_t one = (a >> 32) * (b & half) + (low >> 32);
+    const uint64_t two = (a & half) * (b >> 32) + (one & half);
+
+    return (a >> 32) * (b >> 32) + (one >> 32) + (two >> 32);
+}
+
+/* The first sum that is above a point. */
+static uint64_t find_sum(const uint64_t *sums, uint64_t count, uint64_t point)
+{
+    uint64_t low = 0, high = count - 1;
+
+    while (low < high) { /* the distance halves each time */
+        const uint64_t middle = (low + high) / 2;
+
+        if (sums[middle] > point) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* Turns the positions of a batch into samples, by the sums of their weights:
+   each has a point of its own, or if unit is 0 one that is drawn. */
+EXPORT(void, factors_map,
+       (const statesampler *s, const uint64_t *sums, uint64_t count,
+        uint64_t epoch, uint64_t unit, uint64_t *batch, size_t size))
+{
+    const uint64_t shift = statesampler_factors_shift(epoch, unit);
+    uint64_t point;
+    size_t i;
+
+    for (i = 0; i < size; i++) {
+        point = batch[i] * unit + shift;
+        if (unit == 0) {
+            point = high_half(statesampler_sample_seed(s, epoch, batch[i]),
+                              sums[count - 1]);
+        }
+        batch[i] = find_sum(sums, count, point);
+    }
+}
+
 /* --- datasets with names -------------------------------------------------- */
 
 EXPORT(size_t, mixture_bytes, (uint32_t num_sources))

@@ -95,7 +95,7 @@ for wrong, word in ((lambda: Sampler(9, 0, 1, 0), "batch_size"),
         assert word in str(error), error
     else:
         raise AssertionError(word)
-for make, word in ((lambda: Sampler(9, 0, 1, weights=[1]), "weights"),
+for make, word in ((lambda: Sampler(9, 0, 1, lengths=[1]), "lengths"),
                    (lambda: Mix([9], 0, 1, stream=3), "stream"),
                    (lambda: Mix([9], 0, 1, shuffle="no"), "a str")):
     try:

@@ -76,9 +76,10 @@ contents() { # PYTHON
     grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
     printf '%s\n' __init__.py __init__.pyi __main__.py _arguments.py \
         _build.py _checkpoint.py _cursors.py _groups.py _library.py \
-        _loops.py _recall.py _record.py _shared.py _steps.py _watch.py frameworks.py \
-        ledger.py libstatesampler.so loader.py mix.py pack.py \
-        py.typed recorded.py repeat.py samplers.py schedule.py spread.py torch_samplers.py >files
+        _loops.py _recall.py _record.py _shared.py _steps.py _watch.py \
+        factors.py frameworks.py ledger.py libstatesampler.so loader.py \
+        mix.py pack.py py.typed recorded.py repeat.py samplers.py \
+        schedule.py spread.py torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .
     size=$(wc -c <packages/$wheel)
