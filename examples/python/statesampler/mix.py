@@ -33,9 +33,12 @@ def _listed(what, values, names):
     is."""
     if not isinstance(values, dict) or names is None:
         return values
-    for wrong in {*values} ^ {*names}:
-        raise ValueError(f"{what} should have a value for each dataset, and "
-                         f"no others: see {shown(wrong)}")
+    for name in values:
+        if name not in names:
+            raise ValueError(f"{what}: there is no dataset {shown(name)}")
+    for name in names:
+        if name not in values:
+            raise ValueError(f"{what}: there is none for {shown(name)}")
     return [values[name] for name in names]
 
 
@@ -248,6 +251,7 @@ class Mix(Recorded, samplers.Mix):
         "changed": they have another length. That is an error, unless
         restart=True begins their epoch anew. If a dataset is new, changed,
         moved or no longer here, the history begins here."""
+        restart = flag("restart", restart)
         stages, state = split_schedule(as_bytes(state))
         if stages and not self._running:
             raise ValueError("the state is of a Mix with a schedule: give that "
@@ -261,7 +265,7 @@ class Mix(Recorded, samplers.Mix):
                 "the state has no names of datasets: make the Mix with a list "
                 "of lengths")
         if named and not self._is_same(state):
-            changes = self._load_others(state, flag("restart", restart))
+            changes = self._load_others(state, restart)
         else:
             if named:
                 check(c.mixture_check(state, len(state)))
@@ -315,8 +319,8 @@ class Mix(Recorded, samplers.Mix):
     def _hashes(state):
         """Those of the names in a state."""
         count = int.from_bytes(state[8:16], "little")
-        count = min(count, (len(state) - _HEAD) // 8)
-        return struct.unpack_from(f"<{count}Q", state, _HEAD)
+        count = max(min(count, (len(state) - _HEAD) // 8), 0)
+        return struct.unpack(f"<{count}Q", state[_HEAD:_HEAD + 8 * count])
 
     def _load_others(self, state, restart):
         """What has become of the datasets here, in words."""

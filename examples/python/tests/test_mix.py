@@ -20,6 +20,10 @@ def five(turn):
     return 5, [1 + turn % 3, 2, 1]
 
 
+def five_two(turn):
+    return five(turn)[0], [3, 1 + turn % 2]
+
+
 class Schedules(unittest.TestCase):
     def test_shares(self):
         """Each dataset is about a turn from its share at the end of each
@@ -286,14 +290,30 @@ class Names(unittest.TestCase):
                 (lambda: named.load(named.save()[:-3]), "size|damaged"),
                 (lambda: named.load(named.save(history=False)[:-9] + bytes(9)),
                  "changed"),
-                (lambda: named.weigh({"a": 1}), "each dataset.*'b'"),
-                (lambda: Mix({"a": 3}, 0, 1, weights={"c": 1}), "'[ac]'"),
+                (lambda: named.weigh({"a": 1}), "weights: .* none for 'b'"),
+                (lambda: Mix({"a": 3}, 0, 1, weights={"c": 1}),
+                 "weights: there is no dataset 'c'"),
+                (lambda: Mix({"a": 3}, 0, 1, {"a": 1, "c": 1}),
+                 "batch_size: there is no dataset 'c'"),
                 (lambda: Mix({3: 3}, 0, 1), "a string"),
                 (lambda: Mix({"": 3}, 0, 1), "a string"),
                 (lambda: Mix({}, 0, 1), "empty"),
                 (lambda: Mix({"a": "b"}, 0, 1), "length")):
             with self.assertRaisesRegex(ValueError, words):
                 call()
+        scheduled = Mix({"a": 20, "b": 30}, 0, 1, schedule=Schedule(five_two))
+        taken(scheduled, 7)
+        for one in named, scheduled:
+            for state in one.save(), one.save(history=False):
+                for wrong in itertools.chain(
+                        (state[:at] for at in range(4, len(state), 7)),
+                        (state[:at] + bytes([state[at] ^ 4]) + state[at + 1:]
+                         for at in range(0, len(state), 3))):
+                    with self.assertRaises(ValueError):
+                        one.load(wrong)
+                    self.assertIn(state[-300:], one.save())
+        with self.assertRaisesRegex(TypeError, "restart .* a str"):
+            named.load(named.save(), restart="no")
 
 
 class Sizes(unittest.TestCase):
