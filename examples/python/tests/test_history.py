@@ -198,11 +198,13 @@ class Histories(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.path = os.path.join(folder.name, "state")
-        cls.indices = os.path.join(folder.name, "indices")
-        subprocess.run(
-            [*shlex.split(os.environ.get("CC") or "cc"), "-std=c99", "-O1",
-             "-I", ROOT, os.path.join(ROOT, "examples", "indices.c"), "-o",
-             cls.indices], check=True)
+        for program in "indices", "history":
+            path = os.path.join(folder.name, program)
+            setattr(cls, program, path)
+            subprocess.run(
+                [*shlex.split(os.environ.get("CC") or "cc"), "-std=c99", "-O1",
+                 "-I", ROOT, os.path.join(ROOT, "examples", program + ".c"),
+                 "-o", path], check=True)
 
     def ask(self, *arguments):
         """The status of both programs, and what they print."""
@@ -356,6 +358,27 @@ class Histories(unittest.TestCase):
         # What is to come is asked of the state alone.
         self.assertEqual(self.ask("--epoch", 1, "--steps", "0..0")[0], 1)
         self.ask("--epoch", 1, "--steps", "0..0", "--straight")
+
+    def test_a_history_of_c(self):
+        """Python goes on where a program in C has saved."""
+        subprocess.run([self.history, self.path], check=True,
+                       stdout=subprocess.DEVNULL)
+        one = Sampler(64000, 0, 6, 16, seed=42)
+        with open(self.path, "rb") as file:
+            saved = file.read()
+        one.load(saved)
+        self.assertEqual(one.save(), saved)
+        self.assertEqual(one.at(433, 0, epoch=0)[3], 7)
+        self.assertEqual(len(one.at(289, 7, epoch=0)), 16)
+        with self.assertRaisesRegex(ValueError, "by a seek to 321"):
+            one.at(300, epoch=0)
+        one.seek(500)
+        next(one)
+        with open(self.path, "wb") as file:
+            file.write(one.save())
+        for epoch, step in (0, 499), (1, 500):
+            self.assertEqual(self.ask("--epoch", epoch, "--steps",
+                                      f"{step}..{step}", "--all")[0], 0)
 
     def about(self):
         out = io.StringIO()
