@@ -28,9 +28,9 @@ if __name__ == "__main__":  # help needs no torch
         sys.exit("augment.py: standard output is closed")
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 
-from statesampler import StatefulDistributedSampler
+from statesampler import CountingDataLoader, StatefulDistributedSampler
 
 SAMPLES, BATCH, EPOCHS = 600, 24, 2
 KILL_AT = 37    # of 50 batches; the last checkpoint is after batch 35
@@ -73,9 +73,9 @@ def run(workers, path=None):
     dataset, hashes = Augmented(), []
     # Torch warns where there are fewer processors than workers.
     warnings.filterwarnings("ignore", "This DataLoader will create")
-    loader = DataLoader(dataset, BATCH, sampler=dataset.sampler,
-                        num_workers=workers, persistent_workers=workers > 0,
-                        worker_init_fn=end_with_training)
+    loader = CountingDataLoader(
+        dataset, BATCH, sampler=dataset.sampler, num_workers=workers,
+        persistent_workers=workers > 0, worker_init_fn=end_with_training)
     if path and os.path.exists(path):
         checkpoint = torch.load(path)
         dataset.sampler.load_state_dict(checkpoint["sampler"])

@@ -19,10 +19,12 @@ of ranks. After the same batch all ranks have the same state, so saving rank
 
 The manual is README.md beside setup.py, which is also the description in this
 package's metadata: what a state counts, epochs, errors, and a line or a recipe
-for each framework. A framework that skips the batches of an epoch that were
-trained does what a state does: load the state or let it skip, never both.
+for each framework. Loop over the outermost loader, and make that one count:
+StatefulLoader(loader, sampler) around whatever a framework made of yours.
 
     StatefulDistributedSampler, CountingDataLoader    as above
+    StatefulLoader            counts the batches of any loader
+    CountedBatchSampler       of batch samplers of your own
     RoundRobinBatchSampler    several datasets that take turns, by weight
     RepeatSampler             groups of copies, as in GRPO
     PackedBatchSampler        packs of samples within a budget of tokens
@@ -48,7 +50,8 @@ from .schedule import Schedule
 _LATER = {"Ledger": ".ledger",
           "StatefulDistributedSampler": ".torch_samplers",
           "RoundRobinBatchSampler": ".torch_samplers",
-          "CountingDataLoader": ".loader", "RepeatSampler": ".repeat",
+          "StatefulLoader": ".loader", "CountingDataLoader": ".loader",
+          "CountedBatchSampler": ".loader", "RepeatSampler": ".repeat",
           "PackedBatchSampler": ".pack", "SpreadBatchSampler": ".spread"}
 
 __all__ = ["Sampler", "Mix", "Schedule", "Audit",

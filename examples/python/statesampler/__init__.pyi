@@ -12,8 +12,8 @@ from torch.utils.data import Sampler as _TorchSampler
 from torch.utils.data.distributed import DistributedSampler
 
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler",
-           "CountingDataLoader", "RepeatSampler", "PackedBatchSampler",
-           "SpreadBatchSampler",
+           "StatefulLoader", "CountingDataLoader", "CountedBatchSampler",
+           "RepeatSampler", "PackedBatchSampler", "SpreadBatchSampler",
            "Sampler", "Mix", "Schedule", "Audit", "Ledger"]
 
 __version__: str
@@ -21,6 +21,7 @@ __version__: str
 _Self = TypeVar("_Self")
 _Index = TypeVar("_Index")
 _Sample = TypeVar("_Sample")
+_Batch = TypeVar("_Batch")
 _Partition = Literal["interleaved", "blocked"]
 _Tail = Literal["pad", "drop", "uneven", "carry"]
 _Stop = Literal["first", "all", "restart", "never"]
@@ -152,7 +153,6 @@ class _Resumable:
     shuffle: bool
     seed: int
     drop_last: bool
-    read_ahead: int | None
     fingerprint: str | None
     changed: _Changed
     epoch: int
@@ -171,7 +171,8 @@ class _Resumable:
         self, index: SupportsIndex,
         epoch: SupportsIndex | None = None) -> int: ...
     def state_dict(
-        self, batches: SupportsIndex | None = None) -> dict[str, Any]: ...
+        self, batches: SupportsIndex | None = None,
+        epoch: SupportsIndex | None = None) -> dict[str, Any]: ...
     def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
 
 class StatefulDistributedSampler(_Resumable, DistributedSampler[int]):
@@ -187,7 +188,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler[int]):
         chunk_size: SupportsIndex | None = None,
         window: SupportsIndex | None = None, replacement: bool = False,
         stream: SupportsIndex = 0,
-        read_ahead: SupportsIndex | None = None,
+        read_ahead: None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     def resize(self, num_samples: SupportsIndex) -> None: ...
@@ -206,13 +207,39 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler[list[int]]):
         stop: _Stop | None = None, partition: _Partition = "blocked",
         tail: _Tail = "pad", chunk_size: SupportsIndex | None = None,
         window: SupportsIndex | None = None,
-        read_ahead: SupportsIndex | None = None,
+        read_ahead: None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     def __iter__(self) -> Iterator[list[int]]: ...
 
-class CountingDataLoader(DataLoader[_Sample]):
+class _Stateful:
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
+
+class StatefulLoader(_Stateful, Generic[_Batch]):
+    loader: Iterable[_Batch]
+    def __init__(
+        self, loader: Iterable[_Batch], sampler: _Resumable,
+        items: SupportsIndex | None = None) -> None: ...
+    def __iter__(self) -> Iterator[_Batch]: ...
+    def __len__(self) -> int: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+class CountingDataLoader(_Stateful, DataLoader[_Sample]):
+    def __init__(self, *arguments: Any, **options: Any) -> None: ...
     def __iter__(self) -> Any: ...
+
+class CountedBatchSampler:
+    batch_sampler: Iterable[list[int]]
+    sampler: _Resumable
+    def __init__(
+        self, batch_sampler: Iterable[list[int]],
+        sampler: _Resumable) -> None: ...
+    def __iter__(self) -> Iterator[list[int]]: ...
+    def __len__(self) -> int: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def taken(self, batches: int) -> int: ...
+    def check(self, batches: int) -> None: ...
 
 class RepeatSampler(_Resumable, _TorchSampler[int]):
     data_source: Sized
@@ -224,7 +251,7 @@ class RepeatSampler(_Resumable, _TorchSampler[int]):
         self, data_source: Sized, mini_repeat_count: SupportsIndex,
         batch_size: SupportsIndex = 1, repeat_count: SupportsIndex = 1,
         shuffle: bool = True, seed: SupportsIndex | None = None, *,
-        read_ahead: SupportsIndex | None = None,
+        read_ahead: None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     def __iter__(self) -> Iterator[int]: ...
@@ -242,7 +269,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler[list[int]]):
         shuffle: bool = True, *, plan_size: SupportsIndex = 10000,
         endless: bool = False, chunk_size: SupportsIndex | None = None,
         window: SupportsIndex | None = None, stream: SupportsIndex = 0,
-        read_ahead: SupportsIndex | None = None,
+        read_ahead: None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     def __iter__(self) -> Iterator[list[int]]: ...
@@ -256,7 +283,7 @@ class SpreadBatchSampler(_Resumable, _TorchSampler[list[int]]):
         num_replicas: SupportsIndex | None = None, drop_last: bool = False,
         seed: SupportsIndex = 0, *, apart: SupportsIndex | None = None,
         tail: Literal["pad", "drop", "uneven"] = "pad",
-        read_ahead: SupportsIndex | None = None,
+        read_ahead: None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     def __iter__(self) -> Iterator[list[int]]: ...

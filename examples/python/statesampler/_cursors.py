@@ -169,6 +169,10 @@ class SamplerCursor(_Cursor, Sampler):
         return reader
 
     @property
+    def num_samples(self):
+        return self._desc.num_samples
+
+    @property
     def base(self):
         """The step at which ranks or batch_size last changed in the epoch."""
         return c.base(self._memory)

@@ -26,7 +26,7 @@ class Steps:
         taken to have this batch_size; they raise ValueError if that cannot be,
         or if set_start_iter refuses them."""
         step = whole("step", step, 0, 2**62)
-        self._settle_here()
+        self._settle()
         first, unit = self._place(step)
         return self._cursor.batch(first, first + unit, rank)
 
@@ -35,7 +35,7 @@ class Steps:
         """The first place in this epoch at which a sample is served, by any
         rank: a tuple of step, rank, slot and position, with
         at(step, rank)[slot] == index. ValueError says why there is none."""
-        self._settle_here()
+        self._settle()
         place, (unit, short) = self._cursor.locate(index), self._batches()
         step = (place.step + short) // unit
         first, _ = self._place(step)
@@ -50,19 +50,20 @@ class Steps:
                              "load an earlier state")
         return first, unit
 
-    def _batches(self):
-        """Units per batch, and by how many the first batch of this epoch
-        counts as shorter."""
+    def _batches(self, _=None):
+        """Units per batch, and by how many the first batch of the epoch of a
+        cursor counts as shorter; the default is this epoch."""
         return 1, 0
 
     def _known(self, _):
         """The first unit whose batch is known."""
         return 0
 
-    def _after(self, batches, what):
-        """A cursor after so many batches of the present epoch."""
-        self._settle_here()
-        (unit, short), end = self._batches(), self._cursor.num_steps
+    def _after(self, batches, what, cursor=None):
+        """A cursor after so many batches of the epoch of a cursor, by default
+        the present one."""
+        cursor = cursor or self._cursor
+        (unit, short), end = self._batches(cursor), cursor.num_steps
         batches = whole(what, batches, 0, 2**62)
         units = max(unit * batches - short, 0)
         if end is not None:
@@ -72,7 +73,7 @@ class Steps:
                                  f"{what}={batches}")
             units = min(units, end)
         try:
-            return self._cursor.copy_at(units)
+            return cursor.copy_at(units)
         except ValueError as error:
             raise ValueError(f"{what}={batches}: {error}") from None
 
@@ -92,6 +93,7 @@ class Steps:
         raise ValueError if the state is from another number of ranks, and in
         a RoundRobinBatchSampler or PackedBatchSampler always: load an earlier
         state instead."""
+        self._settle()
         cursor = self._after(start_iter, "start_iter")
         self._give_up()
         self._cursor = cursor

@@ -1,46 +1,180 @@
-"""A DataLoader that counts the batches it returns. The manual is in
-README.md."""
+"""Loaders that count the batches they return. The manual is in README.md."""
 
+import array
+import functools
 import itertools
+import weakref
 
 from torch.utils.data import BatchSampler, DataLoader
 
-from . import frameworks
-from ._loops import Count
+from ._arguments import whole
+from ._inside import Inside, look_into, sampler_of
 from .torch_samplers import _Resumable
 
 
 class _Counted:
-    """An iterator of a CountingDataLoader, around that of torch's. The count
-    does not refer to that one, so that its workers end with the loop."""
+    """An iterator of a loader. The loop begins when the first batch is asked
+    for, so that set_epoch is in time before that."""
 
-    def __init__(self, iterate, sampler, count):
-        self.sampler, self.count = sampler, count
-        self.batches = self.counting(iterate)   # Workers now get indices.
-
-    def counting(self, ask):
-        """Calls ask(). A loop that the sampler begins in it has this count."""
-        self.sampler._count = self.count
-        try:
-            return ask()
-        finally:
-            self.sampler._count = None
+    def __init__(self, loader, begin):
+        self.loader, self.begin = loader, begin
+        self.loop, self.ended = None, False
 
     def __iter__(self):
         return self
 
     def __next__(self):
+        loop = self.loop or self._open()
+        if loop.over:
+            self._refuse()
+        loop.asking = True
         try:
-            batch = (next(self.batches) if self.count.loops else
-                     self.counting(self.batches.__next__))
+            batch = self.ask()
         except StopIteration:
-            self.count.end()
+            self._end(loop)
             raise
-        self.count.returned += 1
+        except Exception as error:
+            # It is passed over, unless it is only late: the next batch counts
+            # for both.
+            loop.failed += not str(error).startswith("DataLoader timed out")
+            raise
+        finally:
+            loop.asking = False
+        if loop.batches == 0:
+            loop.check_batch()
+        loop.batches += 1 + loop.failed
+        loop.failed = 0
         return batch
 
+    def _open(self):
+        this, sampler = weakref.ref(self), self.loader._counts
+        loop = sampler._open(self.loader._look(),
+                             lambda: this() is not None) or Inside()
+        loop.asking = True
+        try:
+            self.ask = self.begin().__next__
+        except BaseException:
+            loop.over = True
+            raise
+        finally:
+            loop.asking = False
+        self.loop = loop
+        return loop
 
-class _Batches(BatchSampler):
+    def _end(self, loop):
+        self.ended, loop.over = True, True
+        if not loop.broke_off():
+            loop.check_end()
+            self.loader._counts._finish(loop)
+
+    def _refuse(self):
+        if self.ended:
+            raise StopIteration
+        raise RuntimeError(
+            "this loop cannot continue: another loop over its sampler, "
+            "load_state_dict, set_start_iter or a change of the epoch came in "
+            "between")
+
+
+class _Stateful:
+    """What counts: _counts is the sampler, and _look() knows what a batch
+    takes of it."""
+
+    def _wrap(self):
+        self._look()
+        self._counts._loader = weakref.ref(self)
+
+    def state_dict(self):
+        """The sampler's, after the last batch that was returned."""
+        return self._counts.state_dict()
+
+    def load_state_dict(self, state_dict):
+        """The next loop goes on where the state was saved."""
+        self._counts.load_state_dict(state_dict)
+
+
+class StatefulLoader(_Stateful):
+    """A loader that counts the batches of another one, so that the state of
+    its sampler is that after the last batch it returned, whatever there is
+    between. Loop over the outermost loader, and make this the outermost.
+
+    loader: any iterable of batches: a DataLoader, what accelerate's prepare()
+        or another framework made of one, a loader that reads ahead in a thread,
+        or the sampler itself.
+    sampler: the sampler of this package that is in it.
+    items: how many of the sampler's items (samples, or the batches of a batch
+        sampler) a batch takes, of all processes that accelerate deals to. None:
+        as the loader's batch_sampler says; an error if that is none of
+        torch's, of this package, or CountedBatchSampler.
+
+    state_dict() and load_state_dict() are the sampler's. All other attributes
+    are those of the loader, but set_epoch, which is the sampler's alone.
+    """
+
+    def __init__(self, loader, sampler, items=None):
+        _check_kind(type(self).__name__, sampler)
+        self.loader, self._counts = loader, sampler
+        self._items = None if items is None else whole("items", items, 1,
+                                                       2**62)
+        self._wrap()
+
+    def _look(self):
+        return look_into(self.loader, self._counts, self._items)
+
+    def __iter__(self):
+        return _Counted(self, functools.partial(iter, self.loader))
+
+    def __len__(self):
+        return len(self.loader)
+
+    def __getattr__(self, name):
+        if name in ("loader", "set_epoch") or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        return getattr(self.loader, name)
+
+
+def _check_kind(who, sampler):
+    if not isinstance(sampler, _Resumable):
+        raise TypeError(f"{who} needs a sampler of statesampler, but got "
+                        f"{type(sampler).__name__}")
+
+
+class CountingDataLoader(_Stateful, DataLoader):
+    """torch's DataLoader, for this package's samplers as sampler=, and its
+    batch samplers as batch_sampler=, and a StatefulLoader around it: all
+    arguments are torch's. A batch sampler of your own, with the sampler as its
+    attribute `sampler`, becomes a CountedBatchSampler. If something reads
+    ahead of the loop, put a StatefulLoader around that."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        batches = self.batch_sampler
+        inner = batches if isinstance(batches, _Resumable) else (
+            sampler_of(batches, _Resumable))
+        if inner is None and isinstance(self.sampler, _Resumable):
+            inner = self.sampler
+        _check_kind("CountingDataLoader", inner if inner is not None else
+                    self.sampler if batches is None else
+                    getattr(batches, "sampler", batches))
+        self._counts = inner
+        # DataLoader lets nobody set its batch_sampler.
+        if type(batches) is BatchSampler and batches.sampler is inner:
+            object.__setattr__(self, "batch_sampler", Batches(
+                inner, batches.batch_size, batches.drop_last))
+        elif batches is not None and batches is not inner and not (
+                hasattr(batches, "taken")):
+            object.__setattr__(self, "batch_sampler",
+                               CountedBatchSampler(batches, inner))
+        self._wrap()
+
+    def _look(self):
+        return look_into(self, self._counts, None)
+
+    def __iter__(self):
+        return _Counted(self, super().__iter__)
+
+
+class Batches(BatchSampler):
     """torch's class takes one index at a time in Python; this does not."""
 
     def __iter__(self):
@@ -51,36 +185,50 @@ class _Batches(BatchSampler):
                                    map(list, cuts))
 
 
-class CountingDataLoader(DataLoader):
-    """torch's DataLoader, for this package's samplers as sampler=, and its
-    batch samplers as batch_sampler=. It counts the batches that it returns; the
-    sampler's state is that after the last of them. All arguments are torch's.
-    If something reads ahead of the loop, the sampler needs read_ahead=. iter()
-    raises TypeError with another sampler, or a batch sampler of your own, and
-    ValueError with in_order=False where there are workers."""
+class CountedBatchSampler:
+    """A batch sampler of your own, around a sampler of this package. It notes
+    how much each batch takes, so batches may be of any size. All other
+    attributes are those of your batch sampler.
 
-    @property
-    def _index_sampler(self):
-        """What torch takes batches from. (Should it ask for that by another
-        name, batches are the same and only slower.)"""
-        batches = super()._index_sampler
-        if type(batches) is not BatchSampler:
-            return batches
-        return _Batches(batches.sampler, batches.batch_size, batches.drop_last)
+    batch_sampler: any iterable of batches.
+    sampler: the sampler it takes from.
+    """
+
+    def __init__(self, batch_sampler, sampler):
+        _check_kind(type(self).__name__, sampler)
+        self.batch_sampler, self.sampler = batch_sampler, sampler
+        self._marks = self._held = array.array("q", [0])
 
     def __iter__(self):
-        sampler, unit, drops_last = self.batch_sampler, 1, False
-        if type(sampler) is BatchSampler:
-            unit, drops_last = sampler.batch_size, sampler.drop_last
-            sampler = sampler.sampler
-        elif sampler is None:
-            sampler = self.sampler
-        if not isinstance(sampler, _Resumable):
-            raise TypeError(
-                "CountingDataLoader needs a sampler of statesampler as its "
-                f"sampler= or batch_sampler=, but got {type(sampler).__name__}"
-                ". (With a batch sampler of your own, use torch's DataLoader.)")
-        sampler._check_dataset(self.dataset)
-        if self.num_workers > 0:
-            frameworks.check_order(getattr(self, "in_order", True))
-        return _Counted(super().__iter__, sampler, Count(unit, drops_last))
+        """For each batch it notes how much was taken by then, and how much of
+        that is not in a batch yet."""
+        marks, held = array.array("q", [0]), array.array("q", [0])
+        self._marks, self._held, given = marks, held, 0
+        for batch in self.batch_sampler:
+            given += 1 if self.sampler._gives_batches else len(batch)
+            taken = self.sampler._taken()
+            held.append(max(taken - given, 0))
+            marks.append(taken)
+            yield batch
+
+    def __len__(self):
+        return len(self.batch_sampler)
+
+    def __getattr__(self, name):
+        if name in ("batch_sampler", "sampler") or name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        return getattr(self.batch_sampler, name)
+
+    def taken(self, batches):
+        """How much the present loop's first so many batches took."""
+        return self._marks[min(batches, len(self._marks) - 1)]
+
+    def check(self, batches):
+        """Raises RuntimeError if they do not hold all that they took."""
+        held = self._held[min(batches, len(self._held) - 1)]
+        if held:
+            raise RuntimeError(
+                f"the batch sampler holds back {held} of what it took, which "
+                "a run that loads a state would not get: let it take what it "
+                "returns, save where it holds nothing, or say "
+                "state_dict(epoch=, batches=)")

@@ -339,7 +339,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     plan_size: so many samples of the order are packed together. Take those of
         a thousand packs, or more.
     endless: a loop goes on through all epochs, for what has only one loop.
-    fingerprint, changed, read_ahead: as in StatefulDistributedSampler; other
+    fingerprint, changed: as in StatefulDistributedSampler; other
         lengths are another dataset.
 
     Where fewer packs than ranks are left of an epoch, its last step takes the
@@ -368,6 +368,7 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     _owner, _takes = "PackedBatchSampler", "the lengths of samples"
     _fixed = _Resumable._fixed + ("max_tokens", "plan_size", "endless")
     batch_size = None       # accelerate asks.
+    _gives_batches = True
     _dealt = False          # The ranks would not end together.
     _length = None          # Epochs differ.
 

@@ -1,10 +1,7 @@
 """Groups of copies, as in GRPO. The manual is in README.md."""
 
-import sys
-
 from torch.utils.data import Sampler as _TorchSampler
 
-from . import frameworks
 from ._arguments import flag, whole, whole_batch_size
 from ._groups import GroupsCursor
 from .torch_samplers import _Resumable
@@ -33,11 +30,12 @@ class RepeatSampler(_Resumable, _TorchSampler):
     There is no resize: a generation batch of data that has grown would be
     another one. Make another sampler, with changed="next_epoch".
 
-    read_ahead, fingerprint, changed: as in StatefulDistributedSampler. All
+    fingerprint, changed: as in StatefulDistributedSampler. All
     other arguments are read-only attributes.
     """
 
-    _owner = "RepeatSampler"
+    _owner, _takes = "RepeatSampler", "the length of its dataset"
+    _described = property(lambda self: self.num_samples)
     _fixed = _Resumable._fixed + (
         "mini_repeat_count", "batch_size", "repeat_count", "num_samples")
 
@@ -65,8 +63,5 @@ class RepeatSampler(_Resumable, _TorchSampler):
             whole("seed", 0 if seed is None else seed, -2**63, 2**64))
         self._length = self._cursor.num_steps
 
-    def _compare_ranks(self):
-        frameworks.check_groups(sys._getframe(1))
-
-    def _batches(self):
+    def _batches(self, _=None):
         return self.batch_size * self.mini_repeat_count, 0

@@ -200,7 +200,7 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
     tail: "pad", "drop" or "uneven", as in StatefulDistributedSampler. What is
         added to the last step has no group of it, unless an epoch has fewer
         samples than a step.
-    fingerprint, changed, read_ahead: as in StatefulDistributedSampler.
+    fingerprint, changed: as in StatefulDistributedSampler.
 
     A group that has more samples than there are whole steps of `apart` samples
     raises ValueError, which says how many must repeat a group. So do fewer
@@ -216,6 +216,7 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
 
     _owner, _takes = "SpreadBatchSampler", "the groups of samples"
     _fixed = _Resumable._fixed + ("batch_size", "apart")
+    _gives_batches = True
     _dealt = False      # What fills an epoch's last step may repeat a group.
 
     @no_sampler

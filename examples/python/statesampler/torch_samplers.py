@@ -2,7 +2,6 @@
 
 import functools
 import multiprocessing.context
-import sys
 import threading
 import warnings
 from collections.abc import Mapping
@@ -12,15 +11,13 @@ import torch.distributed as dist
 from torch.utils.data import DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from . import frameworks
 from ._arguments import (as_torch, choice, cut, flag, items,
                          other_fingerprint, own_fingerprint, shown, text_of,
                          whole, whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
-from ._loops import Loop, Pass
+from ._loops import Begun, Iteration, Loop, iterate
 from ._shared import SharedEpoch
 from ._steps import Steps, locked
-from ._watch import Watch
 
 _CHANGED = ["refuse", "next_epoch", "accept"]
 
@@ -56,10 +53,12 @@ def no_sampler(init):
 
 class _Resumable(Steps):
     """A cursor (a Sampler or a Mix) and the current loop. Between loops the
-    cursor stands where the next loop begins; during a loop, anywhere in its
-    epoch. Settling moves it to the place after what the loop has received.
-    Subclasses define _owner, their name; _cursor; and _length."""
+    cursor stands where the next loop begins. While a StatefulLoader counts a
+    loop, settling moves the cursor to the place after what it returned; it does
+    not move in a loop that nothing counts. Subclasses define _owner, their
+    name; _cursor; and _length."""
 
+    _gives_batches = False  # Else indices.
     _described = None       # How many samples it has a length or group of.
     _dealt = True           # accelerate may deal its batches to processes.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
@@ -70,18 +69,16 @@ class _Resumable(Steps):
         self._asked = num_replicas, rank
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self._lock = threading.RLock()
-        self._loop = None
-        self._count = None      # A CountingDataLoader's, while it asks.
-        self._drained = False   # By what is no loop.
-        self._at = None         # The pass in whose epoch the cursor is.
-        self._knows_epoch = False   # Was told, or has served one.
-        self._elsewhere = False     # Another process draws for this one.
-        self._relative = 0      # Added to the epochs given to set_epoch.
-        self._fresh = False     # set_epoch may mean the epoch of a state.
-        self._loaded = 0, 0     # The epoch and step of that state.
-        self._old_shape = None  # Its ranks, until they were compared.
-        self.read_ahead = (None if read_ahead is None else
-                           whole("read_ahead", read_ahead, 0, 2**31))
+        self._loop = None       # A StatefulLoader's, the current one or left.
+        self._alone = None      # The iteration of a loop that nothing counts.
+        self._uncounted = False     # It has begun since the place was known.
+        self._begun = None      # Where the last loop began.
+        self._loader = None     # A StatefulLoader, weakly.
+        self._loaded = 0, 0     # The epoch and step of the loaded state.
+        if read_ahead is not None:
+            raise ValueError(
+                "read_ahead is no more needed: loop over StatefulLoader(loader,"
+                " sampler), around all that reads ahead")
         self.fingerprint = text_of(own_fingerprint(dataset) if fingerprint
                                    is None else fingerprint)
         self.changed = _CHANGED[choice("changed", changed, _CHANGED)]
@@ -94,14 +91,10 @@ class _Resumable(Steps):
         super().__setattr__(name, value)
 
     def __iter__(self):
-        # A batch sampler's set_epoch is not called.
-        if frameworks.drawn_elsewhere(sys._getframe(1)):
-            self._elsewhere = True
-        return Pass.over(self)
+        return iterate(self)
 
     def _turn_over(self):
         self._cursor.turn_over()
-        self._knows_epoch = True
         self._share()
 
     def _share(self):
@@ -118,33 +111,72 @@ class _Resumable(Steps):
                 f"{self._described}, but the dataset has {len(dataset)}")
 
     @locked
-    def _begin(self, this):
-        """Begins a pass, in the current loop or in a new one."""
+    def _open(self, takes, alive):
+        """Begins a loop of a StatefulLoader. None if it is inside another one
+        over this sampler, which counts."""
         if self._shared.in_worker():
-            self._count = None      # It is the original's.
-        watch = self._count or Watch.find()
-        self._settle()
-        loop = self._loop
-        if loop is not None and loop.watch is watch is not None:
-            last = loop.passes[-1]
-            self._go(last, loop.taken() if last.total is None else last.before)
-            if last.ended():
-                self._turn_over()
-        else:
-            if loop is not None:
-                self._close()
-            self._compare_ranks()
-            if watch:
-                watch.check(self)
-            self._drained = watch is None and Watch.being_made()
-            self._shared.forget()
-            loop = Loop(self, watch)
-            self._compare_shapes(loop)
-        if this.literal is not None:
-            self._cursor.load(this.literal)
-        this.begin(loop, self._cursor)
-        self._loop, self._at = loop, this
+            self._loop = None
+        before = self._loop
+        if before is not None and before.waits():
+            return None
+        self._compare_ranks()
+        self._close()
+        self._uncounted = False
+        self._shared.forget()
+        loop = self._begun = Loop(self._cursor, takes, alive)
+        self._loop = loop
         self._share()
+        return loop
+
+    @locked
+    def _begin(self):
+        """Begins an iteration, in the loop that is counted, or alone. Returns
+        it, and the lists that it gives."""
+        if self._shared.in_worker():
+            self._loop = self._loader = None
+        loop = self._loop
+        if loop is not None and loop.goes_on():
+            if loop.iteration is not None:
+                raise RuntimeError(
+                    "the loop over StatefulLoader goes on, and something "
+                    "begins to iterate its sampler again: iterate a copy of "
+                    "the sampler, and leave it to the loop to begin an epoch")
+            this = loop.iteration = Iteration(loop)
+        else:
+            self._compare_ranks()
+            self._refuse_two_skips()
+            self._close()
+            this = self._alone = Iteration(Begun(self._cursor))
+            self._begun, self._uncounted = this.begun, True
+            self._share()
+        return this, self._cursor.read(this.begun.state)
+
+    def _taken(self):
+        """How much was taken since the present loop began."""
+        loop = self._loop
+        this = self._alone if loop is None else loop.iteration
+        return 0 if this is None else this.taken()
+
+    def _refuse_two_skips(self):
+        """An error if a loop that is not counted begins amid an epoch though a
+        StatefulLoader was made to count, as where a framework skips."""
+        loader = self._loader and self._loader()
+        if loader is not None and 0 < self._loaded[1] == self._cursor.step:
+            raise RuntimeError(
+                "this sampler has loaded a state from amid an epoch, and a "
+                "loop over it begins that does not come from its "
+                "StatefulLoader. If a framework makes its own loader to skip "
+                "batches, load the state or let it skip, never both; to look "
+                "at batches, iterate a copy of the sampler")
+
+    def _drained(self, this):
+        """An iteration has given everything."""
+        with self._lock:
+            this.drained = True
+            if this is self._alone:
+                # What it gave may not have arrived: the workers' epoch stays.
+                self._alone = None
+                self._cursor.turn_over()
 
     def _compare_ranks(self):
         """Raises an error if samples would be distributed to the ranks twice,
@@ -159,93 +191,64 @@ class _Resumable(Steps):
                     "torch.distributed before making the sampler, or pass "
                     "num_replicas and rank")
 
-    def _compare_shapes(self, loop):
-        """Whether batches are those of the run that saved the loaded state."""
-        if self._old_shape and loop.watch and self._length is not None:
-            *_, shape = self._cursor.summary(self._cursor.save())
-            if (self._old_shape != shape or
-                    loop.unit and self._loaded[1] % loop.unit):
-                frameworks.warn_of_other_batches(loop.watch.reader)
-            self._old_shape = None
-
     def _close(self, again=False):
-        """Ends the current loop, after settling, and moves the cursor to where
-        the next loop begins; with `again`, to where this one began."""
-        now, complete = self._loop.passes[0], self._complete()
-        self._give_up()
-        if complete and not again:
-            self._turn_over()
-        elif now.total is not None:
-            self._cursor.seek(now.start)
-
-    def _give_up(self, repeated=False):
-        """Ends the current loop; continuing it is an error. With `repeated`,
-        something that repeats the sampler may continue with the next pass."""
-        loop, self._loop, self._at = self._loop, None, None
-        self._drained = False
+        """Ends a loop that was left, and moves the cursor to where the next one
+        begins: after a whole epoch at the next one, at a state that was saved
+        after the last batch there, and otherwise where this loop began. With
+        `again` it is that place."""
+        self._settle()
+        loop, alone = self._loop, self._alone
+        self._loop = self._alone = None
         if loop is not None:
-            for each in loop.passes:
-                each.give_up(refuse=not repeated or loop.marks is None)
+            loop.over = True
+            if loop.complete() and not again:
+                self._turn_over()
+            elif loop.total is not None and (
+                    again or loop.saved != loop.batches):
+                self._cursor.seek(loop.start)
+        elif alone is not None:
+            if alone.has_all() and not again:
+                self._turn_over()
+            alone.give_up()
 
-    def _go(self, now, units):
-        """Moves the cursor to this number of units of the loop, in a pass."""
-        if self._at is not now:
-            self._cursor.load(now.state)
-            self._at = now
-        self._cursor.seek(now.start + units - now.before)
+    def _give_up(self):
+        """Ends the current loop; continuing it is an error."""
+        loop, alone = self._loop, self._alone
+        self._loop = self._alone = None
+        self._uncounted = False
+        if loop is not None:
+            loop.over = True
+        if alone is not None:
+            alone.give_up()
 
     def _settle(self):
-        """Moves the cursor to the place after what the loop received."""
-        loop = self._loop
-        if loop is not None and loop.ended_at_once():
-            self._finish(loop)
-        elif loop is not None:
-            units = loop.received()
-            while len(loop.passes) > 1 and loop.passes[1].before < units:
-                del loop.passes[0]
-            self._go(loop.passes[0], max(units, loop.passes[0].before))
+        """Moves the cursor to the place after what the loop received. Of what
+        has no end and is not counted, that is what was taken."""
+        loop, alone = self._loop, self._alone
+        if loop is not None:
+            self._cursor.seek(loop.start + loop.received())
+        elif alone is not None and alone.begun.total is None:
+            self._cursor.seek(alone.begun.start + alone.taken())
 
     def _settle_here(self):
         """The same for whoever asks where the loop is."""
-        if self._elsewhere:
+        if self._uncounted or self._shared.others:
             raise RuntimeError(
-                "accelerate's dispatch_batches=True draws in process 0 alone, "
-                "and this process does not know where the loop is: save "
-                "process 0's state, and count epochs by range(sampler.epoch, "
-                "epochs) from before the loop")
+                "nothing counts the batches of the loop over this sampler, so "
+                "it does not know where the loop is: loop over "
+                "StatefulLoader(loader, sampler), around all that is between "
+                "(or CountingDataLoader), or say state_dict(epoch=, batches=)")
         self._settle()
-
-    def _complete(self):
-        """Whether the loop has received the whole epoch. The cursor must be
-        settled."""
-        end = self._cursor.own_steps
-        return end is not None and (
-            self._cursor.step >= end or self._loop is not None and (
-                self._loop.ends > 0 or self._loop.dropped_the_rest()))
 
     @locked
     def _finish(self, loop):
-        """A loop has ended: the next epoch begins."""
+        """A counted loop has ended: the next epoch begins."""
         if self._loop is loop:
-            last = loop.passes[-1]
-            if last.total is None:
-                # Something between sampler and loop has ended, not the data.
-                loop.ends = loop.read_ahead()
-                self._settle()
-                self._loop = self._at = None
-            else:
-                self._go(last, last.before + last.total)
-                self._loop = self._at = None
+            self._settle()
+            self._loop = None
+            if loop.total is not None:
+                self._cursor.seek(loop.start + loop.total)
                 self._turn_over()
-
-    @locked
-    def _taken(self, this):
-        """The state after what was taken from a pass."""
-        if this.loop is None:
-            return self._as_dict(this.literal or self._save())
-        cursor = self._cursor.after(this.state)
-        cursor.seek(this.start + this.taken())
-        return self._as_dict(cursor.save())
 
     def _as_dict(self, state):
         """A tensor is what torch.load accepts with weights_only=True, and what
@@ -258,8 +261,9 @@ class _Resumable(Steps):
 
     def _save(self):
         self._settle()
-        if self._loop is not None and self._loop.dropped_the_rest():
-            self._cursor.seek(self._cursor.num_steps)
+        loop = self._loop
+        if loop is not None and loop.dropped_the_rest():
+            self._cursor.seek(loop.start + loop.total)
         return self._cursor.save()
 
     def __len__(self):
@@ -281,7 +285,8 @@ class _Resumable(Steps):
     def __getstate__(self):
         """Copies are in no loop."""
         state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
-                 "_loop": None, "_at": None, "_count": None}
+                 "_loop": None, "_alone": None, "_uncounted": False,
+                 "_begun": None, "_loader": None}
         del state["_lock"]
         if not multiprocessing.context.get_spawning_popen():
             del state["_shared"]
@@ -298,7 +303,7 @@ class _Resumable(Steps):
         """64 bits to seed a sample's random numbers with: the same in any
         worker, on any rank and after a resume. The default epoch is that of
         the current loop, also in its workers. (If workers load ahead into the
-        next epoch, as with tail="carry" or _RepeatSampler, pass the epoch.)"""
+        next epoch, as with tail="carry", pass the epoch.)"""
         if epoch is None:
             epoch = self._shared.epoch
         return self._cursor.sample_seed(epoch, index)
@@ -310,7 +315,7 @@ class _Resumable(Steps):
         that of the next one."""
         if self._shared.in_worker():
             return self._shared.epoch
-        self._settle_here()
+        self._settle()
         return self._cursor.epoch
 
     @epoch.setter
@@ -321,102 +326,82 @@ class _Resumable(Steps):
     def set_epoch(self, epoch):
         """The next loop begins this epoch. Does nothing if the sampler is in
         this epoch already, so that it does not undo a resume; if a loop has
-        received all of it, the next one begins where that one did.
-
-        A framework that counts epochs from 0 in each process calls this, after
-        a state was loaded, with an epoch below the state's. From then on
-        epochs are taken relative to the state's, with a warning; until
-        something is taken, another call may still name the state's own epoch.
-        Later, an epoch before the state's only gets a warning. (What a loader
-        of accelerate's counts by itself is ignored.)"""
+        received all of it, the next one begins where that one did. (A loader
+        inside a StatefulLoader that calls this while it is asked for a batch
+        has counted epochs of its own, and is not heeded.)"""
         epoch = whole("epoch", epoch, 0, 2**64)
-        loader = frameworks.counting_loader(sys._getframe(1))
-        if loader is not None:
-            self._elsewhere = frameworks.draws_elsewhere(loader)
+        loop = self._loop
+        if loop is not None and loop.asking:
             return
-        self._knows_epoch, self._elsewhere = True, False
-        present, loaded = self.epoch, self._loaded[0]
-        taken = self._loop is not None and self._loop.received() > 0
-        if (present != loaded or self._complete() or
-                self._relative and taken):
-            self._fresh = False
-        said = None
-        if self._fresh and epoch <= present:
-            if epoch < present and self._relative != present - epoch:
-                said = (f"after loading a state of epoch {present}: from now "
-                        "on set_epoch(n) means epoch n + "
-                        f"{present - epoch}")
-            self._relative = present - epoch
-        elif epoch + self._relative < loaded:
-            said = f"goes back before epoch {loaded} of the loaded state"
-        if said:
-            warnings.warn(f"set_epoch({epoch}) {said}. (begin(epoch) begins "
-                          "any epoch.)", stacklevel=3)
-        self._fresh = self._fresh and epoch < present
-        self._move_to((epoch + self._relative) % 2**64)
+        if epoch < self._loaded[0]:
+            warnings.warn(f"set_epoch({epoch}) goes back before epoch "
+                          f"{self._loaded[0]} of the loaded state. (begin"
+                          "(epoch) begins any epoch.)", stacklevel=3)
+        self._settle()
+        here, over = self._cursor.epoch, self._has_all()
+        if over and epoch in (here, (here + 1) % 2**64):
+            self._close(again=epoch == here)
+        elif epoch != here:
+            self._give_up()
+            self._cursor.begin(epoch)
+            self._loaded = self._loaded[0], 0
+        self._share()
+
+    def _has_all(self):
+        """Whether the loop has all of the epoch, and did not ask for more."""
+        return (self._loop is not None and self._loop.complete() or
+                self._alone is not None and self._alone.has_all())
 
     @locked
     def begin(self, epoch):
         """The next loop begins this epoch at its start."""
         epoch = whole("epoch", epoch, 0, 2**64)
-        self._relative, self._fresh, self._loaded = 0, False, (0, 0)
-        self._knows_epoch, self._elsewhere = True, False
+        self._loaded = 0, 0
         self._give_up()
         self._cursor.begin(epoch)
         self._share()
 
-    def _move_to(self, epoch):
-        self._settle()
-        loop = self._loop
-        if epoch == (self._cursor.epoch + 1) % 2**64 and loop is not None:
-            if len(loop.passes) > 1 and (
-                    loop.passes[1].batch == loop.watch.given()):
-                # It begins with the next batch; the rest before is dropped.
-                del loop.passes[0]
-                self._settle()
-            elif self._complete():
-                self._close()
-        elif epoch == self._cursor.epoch and loop is not None and (
-                self._complete()):
-            self._close(again=True)
-        if epoch != self._cursor.epoch:
-            self._give_up(repeated=True)
-            self._cursor.begin(epoch)
-            self._loaded = self._loaded[0], 0
-        self._share()
-
     @locked
-    def state_dict(self, batches=None):
+    def state_dict(self, batches=None, epoch=None):
         """The state after the last batch that the loop received. After the
         same batch it is the same on every rank: save rank 0's, but not to a
-        file that other ranks have not loaded yet.
+        file that other ranks have not loaded yet. In a loop that no
+        StatefulLoader counts, and after one, it raises RuntimeError: then say
+        `epoch`, and `batches`.
 
-        With `batches`, the state after that many batches of the current epoch
-        instead. They count as start_iter does: after loading a state they
-        continue from the value of start_iter there, which is rounded up if it
-        was not a whole number of batches. Those that set_start_iter refuses
-        raise ValueError here too."""
+        With `batches` or `epoch`, the state after that many batches of that
+        epoch instead; the defaults are none, and the current one. They count as
+        start_iter does: after loading a state they continue from the value of
+        start_iter there, which is rounded up if it was not a whole number of
+        batches. Those that set_start_iter refuses raise ValueError here
+        too."""
+        if epoch is not None:
+            epoch = whole("epoch", epoch, 0, 2**64)
+            return self._as_dict(self._in_epoch(epoch, batches).save())
+        self._settle_here()
         if batches is not None:
             return self._as_dict(self._after(batches, "batches").save())
-        self._settle_here()
-        state = self._as_dict(self._save())
-        self._warn()
-        return state
+        loop = self._loop
+        if loop is not None:
+            loop.takes.check(loop.batches)
+            if not loop.asking:
+                loop.saved = loop.batches
+        return self._as_dict(self._save())
 
-    def _warn(self):
-        """Of a state that does not count what the loop received."""
-        if self._drained or self._loop is not None and self._loop.drained():
-            warnings.warn(
-                "the batch sampler took all indices before the first batch: "
-                "this state is that of the end of the epoch, wherever the "
-                "loop is. Let it take them when a batch is asked for, or use "
-                "state_dict(batches=...).", stacklevel=4)
-        if self._shared.others:
-            warnings.warn(
-                "a worker process iterates a copy of this sampler, and this "
-                "process does not know how far: the state is not that of the "
-                "workers. Use a map-style dataset, and this sampler as the "
-                "DataLoader's sampler or batch_sampler.", stacklevel=4)
+    def _in_epoch(self, epoch, batches):
+        """A cursor after so many batches of an epoch."""
+        cursor, begun = self._cursor, self._begun
+        self._settle()
+        if epoch == cursor.epoch:
+            place = cursor.after(cursor.save())
+        elif begun is not None and epoch == begun.epoch:
+            place = cursor.after(begun.state)
+        else:
+            place = cursor.after(cursor.save())
+            place.begin(epoch)
+        if batches is None:
+            return place.copy_at(0)
+        return self._after(batches, "batches", place)
 
     @locked
     def load_state_dict(self, state_dict):
@@ -424,23 +409,19 @@ class _Resumable(Steps):
         batch size. A state that is damaged or from another dataset, seed or
         order raises ValueError and changes nothing; for a dataset that has
         changed, see fingerprint and changed."""
-        self._load(state_dict)
-
-    def _load(self, state_dict):
-        """Returns the state that was loaded."""
         state = self._accepted(state_of(state_dict, self._owner),
                                state_dict.get("fingerprint"))
-        cursor = (self._cursor.after(state) if frameworks.ends_first(
-            sys._getframe(1)) else self._cursor.begun_at(state))
+        loop = self._loop
+        if loop is not None and loop.asking:
+            raise RuntimeError(
+                "a loader inside a StatefulLoader loads a state of its own: "
+                "load that of the StatefulLoader, and leave the other one as "
+                "it is")
+        cursor = self._cursor.begun_at(state)
         self._give_up()
         self._cursor = cursor
-        self._relative, self._fresh = 0, True
-        self._knows_epoch, self._elsewhere = True, False
         self._loaded = self._cursor.epoch, self._cursor.step
-        *_, shape = cursor.summary(state)
-        self._old_shape = cursor.step and shape
         self._share()
-        return state
 
     def _accepted(self, state, fingerprint):
         """The state to load for one that was saved with this fingerprint."""
@@ -454,6 +435,7 @@ class _Resumable(Steps):
         if changed + others:
             raise ValueError("; ".join(changed + others))
         return state
+
 
 class StatefulDistributedSampler(_Resumable, DistributedSampler):
     """torch's DistributedSampler without a table, and with a state.
@@ -489,19 +471,16 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         "refuse" raises ValueError. "next_epoch" leaves out the rest of the
         epoch and begins the next one, also if the length differs. "accept"
         goes on at the same place; the length must be the same.
-    read_ahead: how many batches something between the DataLoader and the loop
-        always takes ahead. None: as known for the loaders of accelerate, timm
-        and Lightning, else 0. With 2 or more, an epoch ends when the
-        DataLoader was asked that often past its end, or at the next iter() or
-        set_epoch: then `while sampler.epoch < epochs` may run too long; loop
-        over range(sampler.epoch, epochs) instead.
+    read_ahead: was of use before StatefulLoader; anything but None is an error.
 
     rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
     are read-only, as assigning to them would not change the order.
     """
 
     _owner = "StatefulDistributedSampler"
+    _takes = "the length of its dataset (see also resize)"
     _cursors = SamplerCursor
+    _described = property(lambda self: self._cursor.num_samples)
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
@@ -562,13 +541,13 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         self._measure()
         self._share()
 
-    def _batches(self):
+    def _batches(self, cursor=None):
         """A batch ends at the loaded place, which may be from a run with
         another batch_size."""
         if self.batch_size is None:
             raise ValueError("at, locate, start_iter and batches need a "
                              "sampler with a batch_size")
-        (epoch, step), cursor = self._loaded, self._cursor
+        (epoch, step), cursor = self._loaded, cursor or self._cursor
         if cursor.num_steps is not None and epoch != cursor.epoch:
             return self.batch_size, 0
         if step == cursor.num_steps:    # after a last batch that may be short
@@ -601,7 +580,7 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     reinit: False is stop="first", True is stop="never", as in the PyTorch
         forum's sampler of this name. But a dataset in which drop_last leaves
         no batch takes no turns, where the forum's sampler stops.
-    partition, tail, chunk_size, window, fingerprint, changed, read_ahead:
+    partition, tail, chunk_size, window, fingerprint, changed:
         as in StatefulDistributedSampler, the fingerprint that of all datasets.
         tail="carry" needs stop="never". With "uneven" a rank may have an empty
         batch in a dataset's last turn; collate_fn then gets an empty list.
@@ -616,6 +595,7 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
     """
 
     _owner, _takes = "RoundRobinBatchSampler", "the lengths of datasets"
+    _gives_batches = True
     _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
     @no_sampler
@@ -643,3 +623,4 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
             seed=seed, shuffle=shuffle, tail=tail, partition=partition,
             chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._length = self._cursor.num_steps
+        self._described = sum(self.lengths)

@@ -5,8 +5,10 @@ import functools
 import importlib.util
 import multiprocessing
 import os
+import queue
 import random
 import sys
+import threading
 import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.realpath(__file__), os.pardir,
@@ -31,7 +33,19 @@ SEED = 20240229
 
 # Torch's, whose batches stay lists here. To make tensors of them, with workers
 # in shared memory, would be most of a loop's time, and nothing of a sampler's.
-DataLoader = functools.partial(torch.utils.data.DataLoader, collate_fn=list)
+Uncounted = functools.partial(torch.utils.data.DataLoader, collate_fn=list)
+
+
+def DataLoader(*arguments, **options):
+    """The same, counted where a sampler of ours is in it."""
+    from statesampler import CountingDataLoader
+    try:
+        return CountingDataLoader(*arguments, **{"collate_fn": list,
+                                                 **options})
+    except TypeError as error:
+        if "needs a sampler of statesampler" not in str(error):
+            raise
+        return Uncounted(*arguments, **options)
 
 
 class Dataset(torch.utils.data.Dataset):
@@ -53,6 +67,31 @@ def cases(count, name):
     """As many random generators with fixed seeds."""
     for number in range(count):
         yield random.Random(f"{SEED} {name} {number}")
+
+
+class Background(torch.utils.data.DataLoader):
+    """A common DataLoaderX: a thread takes some batches ahead."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **{"collate_fn": list, **options})
+
+    def __iter__(self):
+        found, made = queue.Queue(3), super().__iter__()
+        threading.Thread(target=self.fill, args=(made, found),
+                         daemon=True).start()
+        return iter(found.get, None)
+
+    @staticmethod
+    def fill(batches, found):
+        for batch in batches:
+            found.put(batch)
+        found.put(None)
+
+
+def counted(sampler):
+    """What a sampler gives, counted."""
+    from statesampler import StatefulLoader
+    return StatefulLoader(sampler, sampler)
 
 
 def real(package):

@@ -13,6 +13,7 @@ trainer.py.
   on the batch sampler, and on the sampler under one or two of them; before
   1.7.0, under one. So a loader that skips reaches no sampler that is dealt to
   several processes: that is under three.
+- Whatever it is given, it makes DataLoaders of torch's of the batch sampler.
 - It takes a batch from the DataLoader before it hands out the one before.
 - DataLoaderDispatcher (dispatch_batches=True) takes a batch for each process,
   on one of them, before it hands out the group before, all of it to be split;
@@ -87,6 +88,12 @@ class SkipBatchSampler(BatchSampler):
         return len(self.batch_sampler) - self.skip_batches
 
 
+def rebuilt(loader, batches):
+    """A DataLoader of torch's, whatever the loader was."""
+    return DataLoader(loader.dataset, num_workers=loader.num_workers,
+                      collate_fn=loader.collate_fn, batch_sampler=batches)
+
+
 class DataLoaderShard:
     __module__ = "accelerate.data_loader"
 
@@ -94,15 +101,11 @@ class DataLoaderShard:
 
     def __init__(self, loader, processes=1, process=0, iteration=0,
                  even_batches=True):
-        self.iteration = iteration
+        self.iteration, batches = iteration, loader.batch_sampler
         if processes > 1:
-            loader = DataLoader(
-                loader.dataset, num_workers=loader.num_workers,
-                collate_fn=loader.collate_fn,
-                batch_sampler=BatchSamplerShard(loader.batch_sampler,
-                                                processes, process,
-                                                even_batches))
-        self.base, self.batch_sampler = loader, loader.batch_sampler
+            batches = BatchSamplerShard(batches, processes, process,
+                                        even_batches)
+        self.base, self.batch_sampler = rebuilt(loader, batches), batches
 
     def __len__(self):
         return len(self.base)
@@ -143,7 +146,8 @@ class DataLoaderDispatcher:
 
     def __init__(self, loader, processes, split_batches=False, process=0,
                  groups=0):
-        self.base, self.split_batches = loader, split_batches
+        self.base = rebuilt(loader, loader.batch_sampler)
+        self.split_batches = split_batches
         self.batch_sampler, self.groups = loader.batch_sampler, groups
         self.state = types.SimpleNamespace(num_processes=processes,
                                            process_index=process)
@@ -192,11 +196,8 @@ def length(loader, max_steps):
 
 def skip_first_batches(shard, skipped, counts_on=False):
     batches = SkipBatchSampler(shard.base.batch_sampler, skipped)
-    return DataLoaderShard(
-        DataLoader(shard.base.dataset, batch_sampler=batches,
-                   num_workers=shard.base.num_workers,
-                   collate_fn=shard.base.collate_fn),
-        iteration=shard.iteration if counts_on else 0)
+    return DataLoaderShard(rebuilt(shard.base, batches),
+                           iteration=shard.iteration if counts_on else 0)
 
 
 def trainer(shard, epochs, steps_done, skips_first=True, counts_on=False,

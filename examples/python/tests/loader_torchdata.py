@@ -76,6 +76,8 @@ class Batches:
 
 
 class BatchSampler(torch.utils.data.BatchSampler):
+    __module__ = "torchdata.stateful_dataloader.sampler"
+
     def __iter__(self):
         return Batches(self.sampler, self.batch_size, self.drop_last)
 

@@ -16,14 +16,14 @@ import unittest
 from unittest import mock
 import warnings
 
-from common import EXAMPLES, DataLoader, cases, main, raw, real
+from common import EXAMPLES, DataLoader, Uncounted, cases, main, raw, real
 import loader_accelerate
-from loader_accelerate import (
-    DataLoaderDispatcher, DataLoaderShard, SkipBatchSampler, tells, trainer)
+from loader_accelerate import DataLoaderDispatcher, DataLoaderShard
 from statesampler import PackedBatchSampler as Packed
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import SpreadBatchSampler as Spread
 from statesampler import StatefulDistributedSampler as Distributed
+from statesampler import StatefulLoader
 import test_kills
 from test_readme import blocks
 import torch
@@ -94,9 +94,9 @@ class Accelerate(unittest.TestCase):
         return loader_accelerate.skip_first_batches(shard, count)
 
     def prepared(self, sampler, n, size, processes, process=0, workers=0):
-        return self.shard(DataLoader(range(n), size, sampler=sampler,
-                                     num_workers=workers),
-                          processes, process)
+        return StatefulLoader(self.shard(Uncounted(
+            range(n), size, sampler=sampler, num_workers=workers),
+            processes, process), sampler)
 
     def killed(self, sampler, shard, stop):
         """Batches up to the stop-th, and the state there."""
@@ -173,25 +173,20 @@ class Accelerate(unittest.TestCase):
     def test_dealt_twice(self):
         """By accelerate and by the sampler: half of the samples would be left
         out."""
-        def refused(loader):
+        def refused(loader, sampler):
             with self.assertRaisesRegex(RuntimeError, "to its 2 .* to 3:"):
-                list(loader)
+                StatefulLoader(loader, sampler)
 
-        for workers in 0, 1:
-            sampler = Distributed(range(40), 3, 1)
-            base = DataLoader(range(40), 4, sampler=sampler,
-                              num_workers=workers)
-            shard = self.shard(base, 2, 1)
-            refused(shard)
-            refused(self.skipping(shard, 1))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                refused(DataLoaderDispatcher(base, 2))
-                refused(DataLoaderDispatcher(base, 2, split_batches=True))
-            self.assertEqual((sampler.epoch, len(list(self.shard(base)))),
-                             (0, 4))
+        sampler = Distributed(range(40), 3, 1)
+        base = Uncounted(range(40), 4, sampler=sampler)
+        refused(self.shard(base, 2, 1), sampler)
+        refused(DataLoaderDispatcher(base, 2), sampler)
+        refused(DataLoaderDispatcher(base, 2, split_batches=True), sampler)
+        self.assertEqual(len(list(StatefulLoader(self.shard(base), sampler))),
+                         4)
         turns = RoundRobin([20, 20], 2, 1, 3)
-        refused(self.shard(DataLoader(range(40), batch_sampler=turns), 2))
+        refused(self.shard(Uncounted(range(40), batch_sampler=turns), 2),
+                turns)
 
     def test_it_skips_over_a_loaded_state(self):
         """A run loads the state, or it skips: both would leave out samples."""
@@ -204,22 +199,20 @@ class Accelerate(unittest.TestCase):
             unstopped = make()[1]
             whole, second = list(unstopped), list(unstopped)
             _, state = self.killed(*make(), 3)
-            sampler, shard = make()
-            sampler.set_epoch(0)
-            self.assertEqual(list(self.skipping(shard, 3)), whole[3:])
-            sampler, shard = make()
-            sampler.load_state_dict(state)
+            sampler, loader = make()
+            skipping = self.skipping(loader.loader, 3)
             with self.assertRaisesRegex(RuntimeError,
-                                        "accelerate skips 3 .* never both"):
-                next(iter(self.skipping(shard, 3)))
-            # Nothing is lost, and later epochs may be skipped into.
-            self.assertEqual(list(shard), whole[3:])
-            self.assertEqual(sampler.epoch, 1)
-            self.assertEqual(list(self.skipping(shard, 3)), second[3:])
-            sampler = Distributed(range(40), 1, 0, batch_size=2)
-            sampler.set_start_iter(3)
-            shard = self.prepared(sampler, 40, 2, processes, workers=workers)
-            self.refused(self.skipping(shard, 3), "in mid-epoch.* never both")
+                                        "accelerate skips .* 3 .* never both"):
+                StatefulLoader(skipping, sampler)
+            # What nothing counts skips only where no state was loaded, as the
+            # Trainer, which makes such a loader of ours.
+            loader.load_state_dict(state)
+            with self.assertRaisesRegex(RuntimeError, "from its StatefulLoader"
+                                        ".* never both"):
+                next(iter(skipping))
+            # Nothing is lost.
+            self.assertEqual(list(loader), whole[3:])
+            self.assertEqual(list(loader), second)
 
     def test_the_last_group(self):
         """Accelerate fills it up, also for a run that was killed: then its
@@ -233,9 +226,9 @@ class Accelerate(unittest.TestCase):
 
             def shard(process):
                 sampler = Distributed(range(n), 1, 0)
-                return sampler, self.shard(DataLoader(
+                return sampler, StatefulLoader(self.shard(Uncounted(
                     range(n), size, sampler=sampler, drop_last=drop_last),
-                    processes, process)
+                    processes, process), sampler)
 
             length = len(shard(0)[1])
             for stop in range(1, length):
@@ -260,268 +253,125 @@ class Accelerate(unittest.TestCase):
                     self.assertEqual(sampler.epoch, 1)
 
     def test_set_epoch_that_goes_back(self):
+        """Before the epoch of a loaded state: a warning, and it does."""
         for make in (lambda: Distributed(range(20), 1, 0),
                      lambda: RoundRobin([9, 8], 2, 0, 1)):
             whole = make()
-            orders = [list(whole) for _ in range(9)]
-            old = make()
-            old.set_epoch(3)
-            served = iter(old)
-            next(served)
-            state = old.state_dict()
+            orders = [list(whole) for _ in range(4)]
 
             def loaded():
                 sampler = make()
-                sampler.load_state_dict(state)
+                sampler.load_state_dict(whole.state_dict(epoch=3))
                 return sampler
 
-            # Relative, from there on, until begin().
             sampler = loaded()
-            with self.assertWarnsRegex(UserWarning, r"means epoch n \+ 3"):
+            with self.assertWarnsRegex(UserWarning, "before epoch 3"):
                 sampler.set_epoch(0)
-            self.assertEqual(list(sampler), orders[3][1:])
-            sampler.set_epoch(1)
-            self.assertEqual(list(sampler), orders[4])
-            sampler.set_epoch(3)
-            self.assertEqual(list(sampler), orders[6])
-            sampler.begin(1)
-            self.assertEqual(list(sampler), orders[1])
-            sampler.set_epoch(0)
             self.assertEqual(list(sampler), orders[0])
-            # Also after a look, or when workers were given indices.
-            sampler = loaded()
-            next(iter(sampler))
-            with self.assertWarnsRegex(UserWarning, r"means epoch n \+ 3"):
-                sampler.set_epoch(0)
-            self.assertEqual(list(sampler), orders[3][1:])
-            if isinstance(sampler, Distributed):
-                for workers in 0, 1:
-                    sampler = loaded()
-                    served = iter(DataLoader(range(20), 2, sampler=sampler,
-                                             num_workers=workers))
-                    with self.assertWarns(UserWarning):
-                        sampler.set_epoch(0)
-                    self.assertEqual(sum(served, []), orders[3][1:])
-                    sampler.set_epoch(1)
-                    self.assertEqual(list(sampler), orders[4])
-            # Until something is taken, the state's own may still be said.
-            for taken, epoch in (0, 3), (1, 6):
-                sampler = loaded()
-                with self.assertWarns(UserWarning):
-                    sampler.set_epoch(0)
-                served = iter(sampler)
-                for _ in range(taken):
-                    next(served)
-                sampler.set_epoch(3)
-                self.assertEqual(list(sampler),
-                                 orders[epoch][1 - taken:])
-            # From a framework that counts on, it means what it says.
-            for ended in False, True:
-                sampler = loaded()
-                sampler.set_epoch(3)
-                if ended:
-                    list(sampler)
-                with self.assertWarnsRegex(UserWarning, "before epoch 3"):
-                    sampler.set_epoch(0)
-                self.assertEqual(list(sampler), orders[0])
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 sampler = loaded()
-                sampler.begin(0)
-                sampler.set_epoch(1)
+                sampler.set_epoch(3)
+                self.assertEqual(list(sampler), orders[3])
+                sampler = loaded()
+                sampler.begin(1)
                 sampler.set_epoch(0)
                 self.assertEqual(list(sampler), orders[0])
             for epoch in None, -1, 2**64, True, "1":
                 with self.assertRaisesRegex(ValueError, "epoch"):
                     sampler.begin(epoch)
 
-    def test_what_reads_ahead_is_known(self):
-        """Of the loaders that are known to, a state at any batch counts what
-        reached the loop, also in a loader of another's dataset; a number
-        that is said is taken."""
+    def test_what_reads_ahead(self):
+        """Whatever it is, a state at any batch counts what reached the
+        loop."""
         n = 72
 
-        def loader(workers=0, **options):
-            sampler = Distributed(range(n), 1, 0, **options)
-            return sampler, DataLoader(range(n), 3, sampler=sampler,
-                                       num_workers=workers)
+        def loader(make, workers=0):
+            sampler = Distributed(range(n), 1, 0)
+            return sampler, StatefulLoader(make(Uncounted(
+                range(n), 3, sampler=sampler, num_workers=workers)), sampler)
 
         for make in (self.shard, PrefetchLoader, _WrappedDataLoader,
+                     lambda base: PrefetchLoader(self.shard(base)),
                      lambda base: DataLoaderDispatcher(base, 1),
                      lambda base: DataLoaderDispatcher(base, 4),
                      lambda base: DataLoaderDispatcher(base, 4, True)):
             for workers in 0, 1:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    sampler, base = loader(workers)
-                    taken = []
-                    for batch in make(base):
-                        taken += flat(batch)
-                        state = sampler.state_dict()
-                        if workers and len(taken) not in (12, n):
-                            continue
-                        resumed, rest = loader()
-                        resumed.load_state_dict(state)
-                        self.assertEqual(resumed.epoch, len(taken) // n)
-                        left = [] if resumed.epoch else flat(make(rest))
-                        self.assertEqual(sorted(taken + left), list(range(n)))
-        # A class of one's own may have such a name.
-        for kind in PrefetchLoader, _WrappedDataLoader, DataLoaderShard:
-            mine = type(kind.__name__, (), {
-                "__module__": "mine", "__init__": PrefetchLoader.__init__,
-                "__iter__": lambda self: (batch for batch in self.loader)})
-            sampler, base = loader(batch_size=3)
-            next(iter(mine(base)))
-            self.assertEqual(sampler.start_iter, 1)
-        for said, expected in (0, 2), (1, 1), (None, 1):
-            sampler, base = loader(batch_size=3, read_ahead=said)
-            next(iter(self.shard(base)))
-            self.assertEqual(sampler.start_iter, expected)
+                sampler, base = loader(make, workers)
+                taken = []
+                for batch in base:
+                    taken += flat(batch)
+                    state = sampler.state_dict()
+                    if workers and len(taken) not in (12, n):
+                        continue
+                    resumed, rest = loader(make)
+                    resumed.load_state_dict(state)
+                    self.assertEqual(resumed.epoch, len(taken) // n)
+                    left = [] if resumed.epoch else flat(rest)
+                    self.assertEqual(sorted(taken + left), list(range(n)))
 
-        class Data(torch.utils.data.Dataset):
-            def __len__(self):
-                return 1
+    def test_a_dispatcher(self):
+        """Process 0 draws for all; each counts what it was given, and knows
+        the place."""
+        def loader(process, sampler, split=False):
+            how = (dict(batch_size=3, sampler=sampler) if isinstance(
+                sampler, Distributed) else dict(batch_sampler=sampler))
+            return StatefulLoader(DataLoaderDispatcher(
+                Uncounted(range(48), **how), 2, split, process,
+                groups=16 if split else 8), sampler)
 
-            def __getitem__(self, index):
-                sampler, base = loader(batch_size=3)
-                next(iter(base))
-                return sampler.start_iter
-
-        self.assertEqual(next(iter(DataLoader(Data()))), [1])
-        self.assertEqual(flat(self.shard(DataLoader(Data(), sampler=(
-            Distributed(range(1), 1, 0))))), [1])
-
-    def test_a_dispatcher_that_is_not_exact(self):
-        """It says so, and what to do."""
-        for processes, options, said in (
-                (3, {}, 1), (1, {}, 0), (3, {"split_batches": True}, 0)):
-            for drop_last in False, True:
-                sampler = Distributed(range(20), 1, 0)
-                base = DataLoader(range(20), 2, sampler=sampler,
-                                  drop_last=drop_last)
-                with warnings.catch_warnings(record=True) as warned:
-                    warnings.simplefilter("always")
-                    for _ in DataLoaderDispatcher(base, processes, **options):
-                        pass
-                self.assertEqual(len(warned), said and not drop_last)
-                for each in warned:
-                    self.assertIn("dispatch_batches=False", str(each.message))
-
-    def test_what_draws_nothing(self):
-        """With dispatch_batches=True only process 0 draws. Elsewhere a sampler
-        does not know where the loop is: an error, and no loop without end."""
-        def dispatched(process, **how):
-            return DataLoaderDispatcher(DataLoader(range(48), **how), 2,
-                                        process=process, groups=8)
-
-        for state in None, 2:
-            sampler = Distributed(range(48), 1, 0, batch_size=3)
-            if state:
-                sampler.begin(state)
-            loader = dispatched(1, batch_size=3, sampler=sampler)
-            groups = sum(len(list(loader))
-                         for _ in range(sampler.epoch, EPOCHS))
-            self.assertEqual(groups, (EPOCHS - (state or 0)) * 8)
-            for ask in (lambda: sampler.epoch, lambda: sampler.remaining,
-                        lambda: sampler.start_iter, sampler.state_dict,
-                        lambda: sampler.state_dict(batches=1),
-                        lambda: sampler.at(0), lambda: sampler.locate(0)):
-                with self.assertRaisesRegex(RuntimeError, "process 0 alone"):
-                    ask()
-            self.assertEqual(sampler.sample_seed(7, 1),
-                             Distributed(range(48), 1, 0).sample_seed(7, 1))
-            # Until it is told.
-            for tell in (lambda: sampler.set_epoch(3),
-                         lambda: sampler.begin(3),
-                         lambda: sampler.load_state_dict(there)):
-                tell()
-                self.assertEqual(sampler.epoch, 3)
-                there = sampler.state_dict()
-                list(loader)
-                with self.assertRaises(RuntimeError):
-                    sampler.state_dict()
-        # A batch sampler, which set_epoch does not reach; and workers, which
-        # are given indices there too.
-        for make, workers in itertools.product((
-                lambda: {"batch_sampler": RoundRobin([24, 24], 3, 0, 1)},
-                lambda: {"batch_size": 3,
-                         "sampler": Distributed(range(48), 1, 0)}), (0, 1)):
-            how = make()
-            sampler = how.get("batch_sampler") or how["sampler"]
-            loader = dispatched(1, **how, num_workers=workers)
-            self.assertEqual(sum(len(list(loader)) for _ in range(
-                sampler.epoch, EPOCHS)), EPOCHS * 8)
-            for ask in lambda: sampler.epoch, sampler.state_dict:
-                with self.assertRaisesRegex(RuntimeError, "process 0 alone"):
-                    ask()
-        sampler = Distributed(range(48), 1, 0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for epoch in range(sampler.epoch, EPOCHS):
-                list(dispatched(0, batch_size=3, sampler=sampler))
-                self.assertEqual(sampler.epoch, epoch + 1)
-
-    def test_a_dispatcher_that_skips(self):
-        """accelerate skips batches, where the Trainer counts steps of one for
-        each process."""
-        for workers, split in itertools.product((0, 1), (False, True)):
-            sampler = Distributed(range(48), 1, 0)
-            sampler.set_epoch(1)
-            batches = torch.utils.data.BatchSampler(sampler, 3, False)
-            whole = [*batches]
-            sampler.begin(1)
-            loader = DataLoaderDispatcher(DataLoader(
-                range(48), batch_sampler=SkipBatchSampler(batches, 2),
-                num_workers=workers), 2, split_batches=split)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                if split:
-                    self.assertEqual(sum(loader, []), whole[2:])
-                    continue
-                self.refused(loader, "skips 2 batches, .* each step takes 2")
+        for make, split in itertools.product((
+                lambda: Distributed(range(48), 1, 0),
+                lambda: RoundRobin([24, 24], 3, 0, 1, stop="all")),
+                (False, True)):
+            samplers = make(), make()
+            loaders = [loader(rank, sampler, split)
+                       for rank, sampler in enumerate(samplers)]
+            seen = []
+            for epoch in range(EPOCHS):
+                for group, _ in zip(*loaders):
+                    seen += flat(group)
+                    one, other = (each.state_dict() for each in samplers)
+                    self.assertEqual(raw(one), raw(other))
+                    resumed = make()
+                    resumed.load_state_dict(one)
+                    rest = flat(resumed) if resumed.epoch == epoch else []
+                    self.assertEqual(sorted(seen[48 * epoch:] + rest),
+                                     list(range(48)))
+                self.assertEqual([each.epoch for each in samplers],
+                                 [epoch + 1, epoch])
+                samplers[1].set_epoch(epoch + 1)    # zip did not ask it.
 
     def test_read_ahead(self):
-        for wrong in 1.5, -1, "1", 2**31:
-            with self.assertRaisesRegex(ValueError, "read_ahead"):
+        """Nobody needs to say it."""
+        for wrong in 0, 1.5, -1, "1", 2**31:
+            with self.assertRaisesRegex(ValueError, "read_ahead .* Stateful"):
                 Distributed(range(9), 1, 0, read_ahead=wrong)
-        sampler = Distributed(range(50), 1, 0, batch_size=5, read_ahead=2)
-        served = iter(DataLoader(range(50), 5, sampler=sampler))
-        places = []
-        for _ in served:
-            places.append(sampler.start_iter)
-        self.assertEqual(places, [0, 0, 1, 2, 3, 4, 5, 6, 7, 8])
-        # The last two are still to come. Whoever has them does not ask again.
-        self.assertEqual((sampler.epoch, sampler.start_iter), (0, 9))
-        sampler.set_epoch(1)
-        self.assertEqual((sampler.epoch, sampler.remaining), (1, 50))
-        for drop_last, workers in itertools.product((False, True), (0, 1)):
-            sampler = Distributed(range(52), 1, 0, read_ahead=2)
-            loader = DataLoader(range(52), 5, sampler=sampler,
-                                drop_last=drop_last, num_workers=workers)
-            for epoch in range(3):
-                self.assertEqual(len(list(loader)), 11 - drop_last)
-                self.assertEqual(sampler.epoch, epoch)
 
     def test_a_queue(self):
         """It meets the end as often as it holds batches then."""
-        def queue(served, count):
-            held = collections.deque(itertools.islice(served, count))
-            while held:
-                batch = held.popleft()
-                held.extend(itertools.islice(served, 1))
-                yield batch
+        class Queue:
+            def __init__(self, loader, count):
+                self.loader, self.count = loader, count
+
+            def __iter__(self):
+                served = iter(self.loader)
+                held = collections.deque(itertools.islice(served, self.count))
+                while held:
+                    batch = held.popleft()
+                    held.extend(itertools.islice(served, 1))
+                    yield batch
 
         for count, workers in itertools.product((1, 2, 3), (0, 1)):
             for make, how in (
-                    (lambda: Distributed(range(22), 1, 0, read_ahead=count),
+                    (lambda: Distributed(range(22), 1, 0),
                      lambda sampler: dict(sampler=sampler, batch_size=4)),
-                    (lambda: RoundRobin([10, 12], 4, 0, 1, stop="all",
-                                        read_ahead=count),
+                    (lambda: RoundRobin([10, 12], 4, 0, 1, stop="all"),
                      lambda sampler: dict(batch_sampler=sampler))):
                 sampler, seen = make(), []
-                for batch in queue(iter(DataLoader(
-                        range(22), num_workers=workers, **how(sampler))),
-                        count):
+                for batch in StatefulLoader(Queue(Uncounted(
+                        range(22), num_workers=workers, **how(sampler)),
+                        count), sampler):
                     seen += batch
                     left = make()
                     left.load_state_dict(sampler.state_dict())
@@ -529,90 +379,19 @@ class Accelerate(unittest.TestCase):
                     self.assertEqual(sorted(seen + rest), list(range(22)))
                 self.assertEqual(sampler.epoch, 1)
 
-    def test_the_trainers_own_way(self):
-        """It skips by number: right without a state of ours, but where the
-        sampler is not told the epoch. That is an error, and so is a later
-        epoch of accelerate's where this sampler would begin epoch 0."""
-        def make(processes):
-            sampler = Distributed(range(60), 1, 0)
-            return sampler, DataLoaderShard(DataLoader(
-                range(60), 3, sampler=sampler), processes)
-
-        for processes, skips_first, counts_on, depth in itertools.product(
-                (1, 2), (True, False), (True, False), (1, 2)):
-            with mock.patch.object(DataLoaderShard, "depth", depth):
-                whole = list(trainer(make(processes)[1], EPOCHS, 0))
-                self.assertEqual(len({tuple(batch) for batch in whole}),
-                                 len(whole))
-                length = len(whole) // EPOCHS
-                under = processes + skips_first     # batch samplers
-                for done in range(1, len(whole)):
-                    sampler, shard = make(processes)
-                    callbacks = []
-                    left = trainer(shard, EPOCHS, done, skips_first, counts_on,
-                                   callbacks=callbacks)
-                    if done % length and under > depth:
-                        self.refused(left, "accelerate skips the first "
-                                     f"{done % length} batches .* not told")
-                    elif processes > depth:
-                        self.refused(left, "accelerate's loader is in epoch "
-                                     f"{done // length}")
-                    else:
-                        self.assertEqual(list(left), whole[done:])
-                    sampler, shard = make(processes)
-                    callbacks.append(tells(sampler))
-                    self.assertEqual(list(trainer(
-                        shard, EPOCHS, done, skips_first, counts_on,
-                        callbacks=callbacks)), whole[done:])
-
-    def refused(self, loop, message):
-        with self.assertRaisesRegex(RuntimeError, message):
-            next(iter(loop))
-
-    def test_a_skip_needs_the_epoch(self):
-        """From whoever knows it. No loader of accelerate's does, as it counts
-        from 0 in each process."""
+    def test_its_epochs(self):
+        """It counts them from 0 in each process, and tells the sampler: that
+        is not heeded while a loop asks."""
         for processes in 1, 2:
-            def make(workers=0):
+            sampler = Distributed(range(60), 1, 0)
+            loader = self.prepared(sampler, 60, 3, processes)
+            epochs = [list(loader) for _ in range(4)]
+            for first in range(4):
                 sampler = Distributed(range(60), 1, 0)
-                return sampler, self.prepared(sampler, 60, 3, processes,
-                                              workers=workers)
-
-            sampler, shard = make()
-            epochs = [list(shard) for _ in range(4)]
-
-            def skips(epoch):
-                self.assertEqual(list(self.skipping(shard, 2)),
-                                 epochs[epoch][2:])
-                # And the epochs after it are those that follow.
-                for each in epochs[epoch + 1:]:
-                    self.assertEqual(list(shard), each)
-
-            for epoch in range(4):
-                for tell in "set_epoch", "begin":
-                    sampler, shard = make()
-                    getattr(sampler, tell)(epoch)
-                    skips(epoch)
-                sampler, shard = make()
-                shard.set_epoch(epoch)
-                skips(epoch)
-            sampler, shard = make()
-            for look in False, True:
-                if look:
-                    next(iter(shard))
-                self.refused(self.skipping(shard, 2), "skips the first 2 "
-                             "batches .* not told .*int.state.epoch")
-            list(shard)
-            skips(1)
-            sampler.begin(2)
-            other, shard = make()
-            other.load_state_dict(sampler.state_dict())
-            skips(2)
-            sampler, shard = make(workers=1)
-            self.refused(self.skipping(shard, 2), "not told")
-            sampler.set_epoch(1)
-            self.assertEqual(list(self.skipping(shard, 2)), epochs[1][2:])
-
+                loader = self.prepared(sampler, 60, 3, processes)
+                sampler.set_epoch(first)
+                for epoch in epochs[first:]:
+                    self.assertEqual(list(loader), epoch)
 
 
 def by_two(work):
@@ -677,37 +456,45 @@ class RealAccelerate(Accelerate):
                 self.assertEqual(sorted(epoch), list(range(n)))
             self.assertEqual(len(set(map(tuple, epochs))), EPOCHS)
 
-    def test_a_dispatcher(self):
-        """Of its own making: the loop of README.md ends on both
-        processes, and process 1 is told that it draws nothing."""
+    def test_a_dispatcher_of_its_own(self):
+        """Both processes know the place at each step, and go on from it."""
         for turns, workers in itertools.product((False, True), (0, 2)):
-            (drawn, epoch), (other, said) = by_two(
-                lambda rank: self.dispatched(turns, workers))
-            self.assertEqual(epoch, EPOCHS)
-            self.assertIn("process 0 alone", said)
-            for at in range(0, EPOCHS * 24, 24):
-                self.assertEqual(sorted(drawn[at:at + 24] + other[at:at + 24]),
-                                 list(range(48)))
+            whole, end = zip(*by_two(
+                lambda rank: self.dispatched(turns, workers, None, None)))
+            self.assertEqual(end[0], end[1])
+            for at in range(0, EPOCHS * 8, 8):
+                self.assertEqual(sorted(flat([each[at:at + 8] for each in
+                                              whole])), list(range(48)))
+            for stop in 3, 8, 21:
+                begun, states = zip(*by_two(
+                    lambda rank: self.dispatched(turns, workers, stop, None)))
+                self.assertEqual(states[0], states[1])
+                rest, _ = zip(*by_two(lambda rank: self.dispatched(
+                    turns, workers, None, {"state": states[0]})))
+                self.assertEqual([list(begun[rank]) + list(rest[rank])
+                                  for rank in (0, 1)], [*map(list, whole)])
 
-    def dispatched(self, turns, workers):
+    def dispatched(self, turns, workers, stop, state):
+        """A process's batches, and its state at the end."""
         from accelerate import Accelerator, DataLoaderConfiguration
         accelerator = Accelerator(
             cpu=True, dataloader_config=DataLoaderConfiguration(
                 dispatch_batches=True))
         sampler = (RoundRobin([24, 24], 3, 0, 1, stop="all") if turns else
                    Distributed(range(48), 1, 0))
-        loader = accelerator.prepare(torch.utils.data.DataLoader(
-            range(48), num_workers=workers, **(
+        loader = StatefulLoader(accelerator.prepare(
+            torch.utils.data.DataLoader(range(48), num_workers=workers, **(
                 {"batch_sampler": sampler} if turns else
-                {"batch_size": 3, "sampler": sampler})))
+                {"batch_size": 3, "sampler": sampler}))), sampler)
+        if state:
+            loader.load_state_dict(state)
         given = []
-        for _ in range(sampler.epoch, EPOCHS):
+        while sampler.epoch < EPOCHS and len(given) != stop:
             for batch in loader:
-                given += batch.tolist()
-        try:
-            return given, sampler.epoch
-        except RuntimeError as error:
-            return given, str(error)
+                given.append(batch.tolist())
+                if len(given) == stop:
+                    break
+        return given, raw(loader.state_dict())
 
     def both(self, stop, state):
         """What both processes are given, and their states."""
@@ -719,7 +506,8 @@ class RealAccelerate(Accelerate):
         sampler = Distributed(range(48), 1, 0)
         if state:
             sampler.load_state_dict(state)
-        loader = accelerator.prepare(DataLoader(range(48), 3, sampler=sampler))
+        loader = StatefulLoader(accelerator.prepare(
+            DataLoader(range(48), 3, sampler=sampler)), sampler)
         given = []
         for _ in range(sampler.epoch, EPOCHS):
             for batch in loader:
@@ -738,13 +526,13 @@ packs = functools.partial(Packed, plan_size=6)
 def recipes(transformers, **names):
     """The Trainers of README.md, each after its text."""
     names.update(StatefulDistributedSampler=Distributed,
-                 RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
+                 StatefulLoader=StatefulLoader, RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
                  PackedBatchSampler=packs, itertools=itertools, torch=torch,
                  transformers=transformers)
     with open(RECIPES) as file:
         found = [each for each in blocks(file.read())
                  if "transformers.Trainer)" in each]
-    assert len(found) == 4
+    assert len(found) == 4, len(found)
     for recipe in found:
         exec(recipe, names)
         yield recipe, names["Trainer"]
@@ -789,45 +577,6 @@ class Trainer(unittest.TestCase):
                 self.at_each_step(kind, processes, recipe, stride)
                 with mock.patch.object(DataLoaderShard, "depth", 1):
                     self.at_each_step(kind, processes, recipe, 5 * stride)
-
-    def test_it_skips(self):
-        """Without Resuming, with Telling of README.md: exact in any
-        epoch. Without that, where the sampler is not told, an error."""
-        with open(RECIPES) as file:
-            telling, = (each for each in blocks(file.read())
-                        if "class Telling" in each)
-        names = dict(transformers=self.transformers())
-        exec(telling, names)
-
-        class Told(self.transformers().Trainer):
-            def _get_train_sampler(self, train_dataset=None):
-                sampler = Distributed(self.train_dataset, 1, 0,
-                                      seed=self.args.seed)
-                self.add_callback(names["Telling"](sampler))
-                return sampler
-
-        class Untold(self.transformers().Trainer):
-            def _get_train_sampler(self, train_dataset=None):
-                return Distributed(self.train_dataset, 1, 0,
-                                   seed=self.args.seed)
-
-        for processes, stride in self.worlds.items():
-            whole = self.at_each_step(Told, processes, "", stride)
-            length = len(whole) // EPOCHS
-            with tempfile.TemporaryDirectory() as folder:
-                self.assertEqual(whole, self.of_all(
-                    Untold, range(36), 5, folder, 0, -1, processes))
-                for done in 2, length, length + 1, 2 * length, 3 * length - 1:
-                    if processes > 1 and done % length:
-                        with self.assertRaisesRegex(
-                                RuntimeError, f"first {done % length} batches "
-                                "of an epoch, and .* not told"):
-                            self.of_all(Untold, range(36), 5, folder, done, -1,
-                                        processes)
-                    else:
-                        self.assertEqual(whole[done:], self.of_all(
-                            Untold, range(36), 5, folder, done, -1,
-                            processes))
 
     def test_a_step_that_is_not_full(self):
         """No group is in it twice, nor after a resume."""

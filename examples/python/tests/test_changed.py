@@ -13,11 +13,11 @@ import tempfile
 import time
 import unittest
 
-from common import DataLoader, cases, main, raw, torch
+from common import DataLoader, cases, counted, main, raw, torch
 import loader_torchdata
 from statesampler import PackedBatchSampler, RepeatSampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
-from statesampler import SpreadBatchSampler
+from statesampler import SpreadBatchSampler, StatefulLoader
 from statesampler import StatefulDistributedSampler as Distributed
 
 
@@ -72,7 +72,7 @@ KINDS = {
 
 
 def advance(sampler, taken):
-    units = iter(sampler)
+    units = iter(counted(sampler))
     for _ in range(taken):
         next(units)
     return sampler
@@ -137,7 +137,7 @@ class Fingerprints(unittest.TestCase):
             state = reread(advance(kind(50, fingerprint="old"), 9)
                            .state_dict())
             sampler = kind(50, fingerprint=b"\xab")
-            units = iter(sampler)
+            units = iter(counted(sampler))
             first = [next(units) for _ in range(3)]
             with self.assertRaisesRegex(
                     ValueError, "the state has fingerprint 'old', "
@@ -209,13 +209,16 @@ class Fingerprints(unittest.TestCase):
                     self.assertEqual(list(sampler), list(kind(50)))
 
     def test_inside_a_loader_with_a_state(self):
-        """torchdata loads a state into the sampler and into its iterator."""
+        """Its own state knows nothing of ours: that of the loader around it is
+        loaded."""
         for changed, wanted in ("next_epoch", 1), ("accept", 0):
             def loader(fingerprint):
                 sampler = Distributed(range(60), 1, 0, fingerprint=fingerprint,
                                       changed=changed)
-                return sampler, loader_torchdata.StatefulDataLoader(
-                    range(60), 4, sampler=sampler, collate_fn=list)
+                return sampler, StatefulLoader(
+                    loader_torchdata.StatefulDataLoader(
+                        range(60), 4, sampler=sampler, collate_fn=list),
+                    sampler)
             _, old = loader("old")
             before = [batch for _, batch in zip(range(5), old)]
             state = old.state_dict()
@@ -254,18 +257,21 @@ class Peers(unittest.TestCase):
         name, samples are lost as before."""
         old, new = list(range(100)), list(range(1000, 1100))
 
-        def resumed(state, name):
-            loader = loader_torchdata.StatefulDataLoader(
-                new, 4, sampler=Distributed(new, 1, 0), collate_fn=list)
-            if name is None or state["name"] == name:
-                loader.load_state_dict(state["loader"])
-            return [i for batch in loader for i in batch]
+        def loader(data):
+            sampler = Distributed(data, 1, 0)
+            return StatefulLoader(loader_torchdata.StatefulDataLoader(
+                data, 4, sampler=sampler, collate_fn=list), sampler)
 
-        loader = loader_torchdata.StatefulDataLoader(
-            old, 4, sampler=Distributed(old, 1, 0), collate_fn=list)
-        for _ in zip(range(10), loader):
+        def resumed(state, name):
+            resumed = loader(new)
+            if name is None or state["name"] == name:
+                resumed.load_state_dict(state["loader"])
+            return [i for batch in resumed for i in batch]
+
+        begun = loader(old)
+        for _ in zip(range(10), begun):
             pass
-        state = {"loader": loader.state_dict(), "name": "math"}
+        state = {"loader": begun.state_dict(), "name": "math"}
         self.assertEqual(len(set(new) - set(resumed(state, None))), 40)
         self.assertEqual(len(set(new) - set(resumed(state, "math"))), 40)
         self.assertEqual(resumed(state, "other"),

@@ -28,6 +28,7 @@ import loader_lightning
 import loader_torchdata
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
+from statesampler import StatefulLoader
 import torch
 
 N, BATCH, EPOCHS = 240, 2, 2
@@ -59,13 +60,11 @@ def plain(rank, world, saved, train):
 
 def stateful(make_loader, rank, world, saved, train):
     sampler = Distributed(range(N), world, rank)
-    loader = make_loader(range(N), BATCH, sampler=sampler, num_workers=1,
-                         collate_fn=list)
+    loader = StatefulLoader(
+        make_loader(range(N), BATCH, sampler=sampler, num_workers=1,
+                    collate_fn=list), sampler)
     if saved is not None:
         loader.load_state_dict(saved)
-        # The first loop is the rest of that epoch, empty or not.
-        for batch in loader:
-            train(batch, loader.state_dict)
     while sampler.epoch < EPOCHS:
         for batch in loader:
             train(batch, loader.state_dict)
@@ -80,11 +79,12 @@ def prepared(rank, world):
 
 def accelerate(rank, world, saved, train):
     sampler, shard = prepared(rank, world)
+    loader = StatefulLoader(shard, sampler)
     if saved is not None:
-        sampler.load_state_dict(saved)
+        loader.load_state_dict(saved)
     for _ in range(sampler.epoch, EPOCHS):
-        for batch in shard:
-            train(batch, sampler.state_dict)
+        for batch in loader:
+            train(batch, loader.state_dict)
 
 
 def hugging_face(rank, world, saved, train):

@@ -1,5 +1,5 @@
-"""CountingDataLoader, which counts what it returns: with it, whatever
-test_state.py asks holds too, and no call stack is looked at."""
+"""StatefulLoader, CountingDataLoader and CountedBatchSampler: with them,
+whatever test_state.py asks holds too; and what they refuse."""
 
 import copy
 import functools
@@ -9,8 +9,10 @@ import unittest
 from unittest import mock
 import warnings
 
-from common import DataLoader, STARTS, main
-from statesampler import RepeatSampler, CountingDataLoader, _watch
+from common import Background, STARTS, Uncounted, counted, main, raw
+from statesampler import (
+    CountedBatchSampler, CountingDataLoader, PackedBatchSampler, RepeatSampler,
+    SpreadBatchSampler, StatefulLoader)
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from test_loops import Failing
@@ -18,35 +20,77 @@ import test_state
 import torch
 from torch.utils.data import (
     BatchSampler, Dataset, IterableDataset, get_worker_info)
-from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 Counting = functools.partial(CountingDataLoader, collate_fn=list)
 
+
+def around(loader):
+    """Makes a StatefulLoader around it."""
+    def made(data, *arguments, **options):
+        sampler = options.get("sampler", options.get("batch_sampler"))
+        return StatefulLoader(loader(data, *arguments, **options), sampler)
+    return made
+
+
+class Ahead:
+    """Has a batch in hand before it gives the one before."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __len__(self):
+        return len(self.loader)
+
+    def __iter__(self):
+        before = []
+        for batch in self.loader:
+            yield from before
+            before = [batch]
+        yield from before
+
+
 SAME = [
     "test_every_batch", "test_every_batch_with_workers",
-    "test_resumed_with_workers", "test_workers_do_prefetch",
-    "test_a_loop_that_is_left", "test_a_look_at_the_last_batch",
+    "test_resumed_with_workers", "test_a_loop_that_is_left",
+    "test_a_look_at_the_last_batch",
     "test_set_epoch_after_a_look_at_the_last_batch",
     "test_a_loop_without_a_batch", "test_elastic", "test_uneven",
     "test_round_robin_elastic"]
 
 
-class Loader(unittest.TestCase):
+class Same:
+    """The tests of test_state.py that are named in SAME."""
     interrupted_everywhere = test_state.States.interrupted_everywhere
     some_of_each = test_state.States.some_of_each
 
     def setUp(self):
-        find = _watch.Watch.find
+        patch = mock.patch.object(test_state, "DataLoader", self.loader)
+        patch.start()
+        self.addCleanup(patch.stop)
 
-        def not_in_a_loader():
-            assert find() is None, "the stack is looked at"
 
-        for patch in (mock.patch.object(test_state, "DataLoader", Counting),
-                      mock.patch.object(_watch.Watch, "find",
-                                        not_in_a_loader)):
-            patch.start()
-            self.addCleanup(patch.stop)
+for name in SAME:
+    setattr(Same, name, getattr(test_state.States, name))
 
+
+class Torchs(Same, unittest.TestCase):
+    """A StatefulLoader around torch's DataLoader."""
+    loader = staticmethod(around(Uncounted))
+
+
+class Backgrounds(Same, unittest.TestCase):
+    """Around what reads ahead in a thread."""
+    loader = staticmethod(around(Background))
+
+
+class Twice(Same, unittest.TestCase):
+    """Around what reads ahead of a CountingDataLoader: the outer one
+    counts."""
+    loader = staticmethod(around(
+        lambda *arguments, **options: Ahead(Counting(*arguments, **options))))
+
+
+class Loader(unittest.TestCase):
     def test_its_arguments(self):
         """All that torch's takes, with a sampler of ours."""
         for make, how in (
@@ -86,39 +130,30 @@ class Loader(unittest.TestCase):
                 persistent_workers=workers > 0)
             for epoch in range(3):
                 order.set_epoch(epoch)
-                self.assertEqual(list(loader), list(DataLoader(
+                self.assertEqual(list(loader), list(Uncounted(
                     range(length), size, drop_last=drop,
                     sampler=list(order))))
 
     def test_one_loop_at_a_time(self):
-        """Of two, the one that was asked last; a loop that was made and not
-        asked takes nothing from others."""
+        """Of two, the one that began last; a loop that was made and not asked
+        has not begun."""
         for workers in 0, 1:
             sampler = Distributed(range(20), 1, 0)
             loader = Counting(range(20), 3, sampler=sampler,
-                               num_workers=workers)
+                              num_workers=workers)
             first, unasked, second = (iter(loader) for _ in range(3))
-            for loop in second if workers else first, second:
+            for loop in first, second:
                 next(loop)
             next(second)
-            self.assertEqual(sampler.remaining, 11 if workers else 14)
+            self.assertEqual(sampler.remaining, 14)
             with self.assertRaisesRegex(RuntimeError, "cannot continue"):
                 list(first)
+            self.assertEqual(sampler.remaining, 14)
             del unasked
         sampler = Distributed(range(20), 1, 0)
         unasked = iter(Counting(range(20), 3, sampler=sampler))
         order = list(sampler)
         self.assertEqual((len(order), sampler.epoch), (20, 1))
-
-    def test_what_reads_ahead(self):
-        """It has to be told."""
-        sampler = Distributed(range(20), 1, 0, read_ahead=1)
-        served = iter(Counting(range(20), 3, sampler=sampler))
-        ahead = next(served)
-        for i, batch in enumerate(served):
-            self.assertEqual(sampler.remaining, 17 - 3 * i)
-            ahead = batch
-        self.assertEqual((len(ahead), sampler.epoch), (2, 1))
 
     def test_torchs_options(self):
         """A new one may change what a count of batches means: decide, and add
@@ -132,7 +167,7 @@ class Loader(unittest.TestCase):
             "in_order"}, set())
 
     def test_a_fetch_that_fails(self):
-        """The state is as many batches too early."""
+        """The batch after it counts for both."""
         order = list(Distributed(range(20), 1, 0))
         for workers in 0, 1:
             sampler = Distributed(range(20), 1, 0)
@@ -142,19 +177,42 @@ class Loader(unittest.TestCase):
             self.assertRaises(KeyError, next, served)
             self.assertEqual(sampler.remaining, 14)
             self.assertEqual(next(served), order[9:12])
-            self.assertEqual(sampler.remaining, 11)
+            self.assertEqual(sampler.remaining, 8)
             self.assertEqual(sum(served, []), order[12:])
             self.assertEqual((sampler.epoch, sampler.remaining), (1, 20))
 
-    def test_other_samplers(self):
-        class Mine(BatchSampler):
-            pass
+    def test_a_fetch_that_is_late(self):
+        """Its batch is asked for again."""
+        class Late:
+            def __init__(self, loader):
+                self.loader = loader
 
-        ours = Distributed(range(9), 1, 0)
+            def __iter__(self):
+                self.batches, self.late = iter(self.loader), True
+                return self
+
+            def __next__(self):
+                self.late = not self.late
+                if self.late:
+                    raise RuntimeError("DataLoader timed out after 1 seconds")
+                return next(self.batches)
+
+        sampler = Distributed(range(20), 1, 0)
+        served = iter(StatefulLoader(Late(Uncounted(range(20), 3,
+                                                    sampler=sampler)),
+                                     sampler))
+        for left in 17, 14:
+            next(served)
+            self.assertRaises(RuntimeError, next, served)
+            self.assertEqual(sampler.remaining, left)
+
+    def test_other_samplers(self):
         for options in (dict(), dict(sampler=range(9)), dict(shuffle=True),
-                        dict(batch_sampler=Mine(ours, 3, False))):
+                        dict(batch_sampler=[[1], [2]])):
             with self.assertRaisesRegex(TypeError, "a sampler of states"):
-                iter(Counting(range(9), **options))
+                Counting(range(9), **options)
+        with self.assertRaisesRegex(TypeError, "a sampler of states"):
+            StatefulLoader(range(9), range(9))
 
     def test_copies(self):
         """Of a sampler in a dataset, or in a worker: their loops are not that
@@ -165,10 +223,6 @@ class Loader(unittest.TestCase):
                               num_workers=int(context is not None),
                               multiprocessing_context=context)
             self.assertEqual(sum(served, []), [17] * 20)
-
-
-for name in SAME:
-    setattr(Loader, name, getattr(test_state.States, name))
 
 
 class Inner(Dataset):
@@ -183,7 +237,7 @@ class Inner(Dataset):
             sampler.begin(0)
         else:
             sampler = self.sampler
-        list(itertools.islice(sampler, 3))
+        list(itertools.islice(counted(sampler), 3))
         return sampler.remaining
 
 
@@ -214,58 +268,246 @@ class Early(AtOnce):
     early = True
 
 
-class Warnings(unittest.TestCase):
-    """Where a state does not count what the loop received."""
+class NotCounted(unittest.TestCase):
+    """Where a state would not count what the loop received: errors."""
 
-    def test_drained(self):
-        for kind, first in (AtOnce, 2), (Early, 1):
-            for workers in 0, 1:
-                sampler = Distributed(range(15), 1, 0, batch_size=3)
-                loader = DataLoader(range(15), num_workers=workers,
-                                    batch_sampler=kind(sampler, 3, False))
-                for i, _ in enumerate(loader, 1):
-                    if i >= first:
-                        with self.assertWarnsRegex(UserWarning,
-                                                   "took all indices"):
+    def refuses(self, sampler):
+        for ask in (sampler.state_dict, lambda: sampler.remaining,
+                    lambda: sampler.start_iter,
+                    lambda: sampler.state_dict(batches=1)):
+            with self.assertRaisesRegex(RuntimeError,
+                                        r"over StatefulLoader\(loader, sampl"):
+                ask()
+
+    def test_a_loop(self):
+        """Also at its end, where something may hold batches of it. What is
+        said counts."""
+        for workers in 0, 1:
+            sampler = Distributed(range(15), 1, 0, batch_size=3)
+            before = raw(sampler.state_dict())
+            loader = Uncounted(range(15), 3, sampler=sampler,
+                               num_workers=workers)
+            for i, _ in enumerate(loader, 1):
+                self.refuses(sampler)
+                self.assertIsNotNone(sampler.at(0))
+                resumed = Distributed(range(15), 1, 0, batch_size=3)
+                resumed.load_state_dict(sampler.state_dict(i, epoch=0))
+                whole = Distributed(range(15), 1, 0)
+                left = list(whole)[3 * i:]
+                self.assertEqual(list(resumed), left or list(whole))
+                self.assertEqual(raw(copy.copy(sampler).state_dict(epoch=0)),
+                                 before)
+            self.refuses(sampler)
+            self.assertEqual(sampler.epoch, 1)
+            sampler.set_epoch(1)
+            self.refuses(sampler)
+            for place in (lambda: sampler.begin(1),
+                          lambda: sampler.set_epoch(7),
+                          lambda: sampler.set_start_iter(1),
+                          lambda: sampler.load_state_dict(
+                              {"state": before}),
+                          lambda: next(iter(Counting(range(15), 3,
+                                                     sampler=sampler)))):
+                list(sampler)
+                self.refuses(sampler)
+                place()
+                sampler.state_dict()
+
+    def test_in_a_worker(self):
+        for context in STARTS:
+            sampler = Distributed(range(15), 1, 0)
+            loader = Uncounted(Numbers(sampler), 4, num_workers=1,
+                               multiprocessing_context=context)
+            served = iter(loader)
+            next(served)
+            self.refuses(sampler)
+            del served
+            # A loop of this process is known.
+            sampler.begin(0)
+            list(counted(sampler))
+            sampler.state_dict()
+            with self.assertRaisesRegex(RuntimeError, "a copy of the sampler"):
+                next(iter(StatefulLoader(loader, sampler, items=4)))
+
+    def test_what_holds_back(self):
+        """Indices that were taken, and are in no batch yet."""
+        class Sorted(BatchSampler):
+            """Sorts nine indices, and returns them in batches."""
+
+            def __iter__(self):
+                indices = iter(self.sampler)
+                while some := sorted(itertools.islice(indices, 9)):
+                    yield from BatchSampler(some, self.batch_size, False)
+
+        for workers in 0, 1:
+            for kind, exact in (Sorted, (3, 5)), (AtOnce, (5,)), (Early, (5,)):
+                sampler = Distributed(range(15), 1, 0)
+                seen = []
+                for i, batch in enumerate(Counting(
+                        range(15), num_workers=workers,
+                        batch_sampler=kind(sampler, 3, False)), 1):
+                    seen += batch
+                    if i in exact:
+                        resumed = Distributed(range(15), 1, 0)
+                        resumed.load_state_dict(sampler.state_dict())
+                        rest = list(resumed) if resumed.epoch == 0 else []
+                        self.assertEqual(sorted(seen + rest), [*range(15)])
+                    else:
+                        with self.assertRaisesRegex(RuntimeError,
+                                                    "holds back"):
                             sampler.state_dict()
-                    # A trainer that counts has what is right.
-                    if kind is AtOnce:
-                        sampler.state_dict(batches=i)
-                # Loops of another kind are told of no more.
-                sampler.begin(0)
-                self.quiet(sampler)
-                list(DataLoader(range(15), 3, sampler=sampler))
-                self.quiet(sampler)
+                self.assertEqual(sampler.epoch, 1)
+                sampler.state_dict()
 
     def test_ignites_skip(self):
         """Ignite 0.6.0 (de08e799, ignite/engine/deterministic.py): its batch
         sampler draws all batches before it leaves out the first."""
         class ReproducibleBatchSampler(AtOnce):
             __module__ = "ignite.engine.deterministic"
+            start_iteration = 2
 
-            def later(self):
-                batches = list(super().later())
-                yield from batches[self.start_iteration or 0:]
+        sampler = Distributed(range(15), 1, 0)
+        with self.assertRaisesRegex(RuntimeError, "Ignite skips .* never"):
+            StatefulLoader(Uncounted(range(15), batch_sampler=(
+                ReproducibleBatchSampler(sampler, 3, False))), sampler)
 
-        def loader(sampler, start):
-            batches = ReproducibleBatchSampler(sampler, 3, False)
-            batches.start_iteration = start
-            return DataLoader(range(15), batch_sampler=batches)
+    def test_in_order(self):
+        """Batches in the order in which workers finish cannot be counted: an
+        error, in any loader with workers. Torch has had in_order since 2.6;
+        before, a name stands for it."""
+        for kind, workers, in_order in itertools.product(
+                (Counting, around(Uncounted)), (0, 1), (True, False)):
+            sampler = Distributed(range(20), 1, 0)
+            loader = kind(range(20), 3, sampler=sampler, num_workers=workers)
+            getattr(loader, "loader", loader).in_order = in_order
+            if in_order or workers == 0:
+                self.assertEqual(len(list(loader)), 7)
+                continue
+            with self.assertRaisesRegex(ValueError, "in_order=False"):
+                list(loader)
+            with self.assertRaisesRegex(ValueError, "in_order=False"):
+                StatefulLoader(loader, sampler)
+            self.assertEqual((sampler.epoch, sampler.remaining), (0, 20))
 
-        sampler = Distributed(range(15), 1, 0, batch_size=3)
-        with self.assertRaisesRegex(RuntimeError, "Ignite skips .* not told"):
-            next(iter(loader(sampler, 2)))
-        whole = list(loader(sampler, None))
-        sampler.begin(0)
-        self.assertEqual(list(loader(sampler, 2)), whole[2:])
-        sampler.begin(0)
-        sampler.load_state_dict(sampler.state_dict(batches=2))
-        with self.assertRaisesRegex(RuntimeError, "Ignite skips 2 .* never"):
-            next(iter(loader(sampler, 2)))
 
-    def test_fabric(self):
-        """Lightning Fabric 2.6.2 (7f0c3436cd, lightning/fabric/wrappers.py):
-        it counts iter() from 0, and calls set_epoch with that."""
+class Items(unittest.TestCase):
+    """How much each batch takes."""
+
+    def test_what_nobody_can_know(self):
+        class Mine(BatchSampler):
+            pass
+
+        sampler = Distributed(range(15), 1, 0)
+        loader = Uncounted(range(15), batch_sampler=Mine(sampler, 3, False))
+        with self.assertRaisesRegex(TypeError, "pass items=.*CountedBatchS"):
+            StatefulLoader(loader, sampler)
+        whole = list(StatefulLoader(loader, sampler, items=3))
+        self.assertEqual(len(whole), 5)
+        for items in 2, 4, 15:
+            with self.assertRaisesRegex(ValueError, "pass the right items="):
+                StatefulLoader(loader, sampler, items=items)
+        for items in 0, -1, 1.5, "3", True:
+            with self.assertRaisesRegex(ValueError, "items should be"):
+                StatefulLoader(loader, sampler, items=items)
+        # Where there is no len(), at the end.
+        for items, wrong in (3, False), (2, True), (5, True):
+            served = StatefulLoader((batch for batch in loader), sampler,
+                                    items=items)
+            if wrong:
+                with self.assertRaisesRegex(RuntimeError, "right items="):
+                    list(served)
+                sampler.begin(1)
+            else:
+                self.assertEqual(len(list(served)), 5)
+
+    def test_batches_of_any_size(self):
+        """Each by a state at each batch, in each loader."""
+        class Growing:
+            def __init__(self, sampler):
+                self.sampler = sampler
+
+            def __iter__(self):
+                indices, size = iter(self.sampler), itertools.count(1)
+                return iter(lambda: [*itertools.islice(indices, next(size))],
+                            [])
+
+        def wrapped(loader):
+            def made(data, batch_sampler, **options):
+                sampler = batch_sampler.sampler
+                return StatefulLoader(loader(data, batch_sampler=(
+                    CountedBatchSampler(batch_sampler, sampler)), **options),
+                    sampler)
+            return made
+
+        for make, workers in itertools.product(
+                (Counting, wrapped(Uncounted), wrapped(Background)), (0, 2)):
+            whole = list(Distributed(range(40), 1, 0))
+            sampler, seen = Distributed(range(40), 1, 0), []
+            for size, batch in enumerate(make(
+                    range(40), batch_sampler=Growing(sampler),
+                    num_workers=workers), 1):
+                self.assertTrue(len(batch) == size or len(seen) > 30)
+                seen += batch
+                resumed = Distributed(range(40), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                self.assertEqual(resumed.epoch, len(seen) // 40)
+                if resumed.epoch == 0:
+                    self.assertEqual(seen + list(resumed), whole)
+            self.assertEqual((len(seen), sampler.epoch), (40, 1))
+
+    def test_places(self):
+        """A sampler of batches is a batch_sampler, one of indices is not."""
+        for sampler in Distributed(range(9), 1, 0), RepeatSampler(range(9), 1):
+            with self.assertRaisesRegex(TypeError, "gives indices: pass .* "
+                                        "sampler=, not"):
+                Counting(range(9), batch_sampler=sampler)
+        for sampler in (RoundRobin([4, 5], 2, 0, 1),
+                        PackedBatchSampler(9 * [1], 3, 0, 1),
+                        SpreadBatchSampler(range(9), 3, 0, 1)):
+            for make in Counting, around(Uncounted):
+                with self.assertRaisesRegex(TypeError, "gives batches: pass .*"
+                                            " batch_sampler=, not"):
+                    make(range(9), 3, sampler=sampler)
+
+    def test_lengths(self):
+        """Samples that would never come, also those that came since."""
+        for sampler in (Distributed(range(20), 1, 0),
+                        RoundRobin([8, 12], 2, 0, 1),
+                        RepeatSampler(range(20), 1, 2)):
+            how = (dict(batch_sampler=sampler) if isinstance(
+                sampler, RoundRobin) else dict(sampler=sampler))
+            data = list(range(20))
+            loader = StatefulLoader(Uncounted(data, **how), sampler)
+            list(loader)
+            data.append(20)
+            for make in (lambda: list(loader), lambda: Counting(data, **how)):
+                with self.assertRaisesRegex(ValueError, "it has 20, but the "
+                                            "dataset has 21"):
+                    make()
+
+    def test_attributes(self):
+        """They are the loader's, but set_epoch."""
+        sampler = Distributed(range(20), 1, 0)
+        inner = Uncounted(range(20), 3, sampler=sampler)
+        inner.set_epoch = None
+        loader = StatefulLoader(inner, sampler)
+        self.assertEqual((loader.batch_size, loader.sampler, len(loader)),
+                         (3, sampler, 7))
+        self.assertIs(loader.dataset, inner.dataset)
+        self.assertFalse(hasattr(loader, "set_epoch"))
+        self.assertFalse(hasattr(loader, "another"))
+        self.assertEqual(len(list(copy.copy(loader))), 7)
+        self.assertIsInstance(Counting(range(20), sampler=sampler),
+                              torch.utils.data.DataLoader)
+        mine = CountedBatchSampler(BatchSampler(sampler, 3, True), sampler)
+        self.assertEqual((mine.batch_size, mine.drop_last, len(mine)),
+                         (3, True, 6))
+
+
+class Fabric(unittest.TestCase):
+    def test_it_counts_from_0(self):
+        """Lightning Fabric 2.6.2 (7f0c3436cd, lightning/fabric/wrappers.py)
+        calls set_epoch with the number of its iter() calls."""
         class FabricDataLoader:
             def __init__(self, loader):
                 self.loader, self.calls = loader, 0
@@ -275,11 +517,11 @@ class Warnings(unittest.TestCase):
                 self.calls += 1
                 yield from iter(self.loader)
 
-        for kind in DataLoader, Counting:
+        for kind in Uncounted, Counting:
             def make():
                 sampler = Distributed(range(15), 1, 0)
-                return sampler, FabricDataLoader(kind(range(15), 4,
-                                                      sampler=sampler))
+                return sampler, StatefulLoader(FabricDataLoader(
+                    kind(range(15), 4, sampler=sampler)), sampler)
 
             sampler, loader = make()
             whole = [batch for _ in range(3) for batch in loader]
@@ -287,71 +529,14 @@ class Warnings(unittest.TestCase):
                 sampler, loader = make()
                 served = (batch for _ in range(3) for batch in loader)
                 begun = list(itertools.islice(served, stop))
-                state = sampler.state_dict()
+                state = loader.state_dict()
                 sampler, loader = make()
-                sampler.load_state_dict(state)
+                loader.load_state_dict(state)
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")     # It is relative.
+                    warnings.simplefilter("error")
                     left = [batch for _ in range(sampler.epoch, 3)
                             for batch in loader]
                 self.assertEqual(begun + left, whole)
-
-    def quiet(self, sampler):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            sampler.state_dict()
-
-    def test_taken_when_asked(self):
-        """None: in one batch, in few, and by a dataset of this process."""
-        for size in 3, 15:
-            for workers in 0, 1:
-                sampler = Distributed(range(15), 1, 0)
-                for _ in DataLoader(range(15), num_workers=workers,
-                                    batch_sampler=type("Mine", (
-                                        BatchSampler,), {})(sampler, size,
-                                                            False)):
-                    self.quiet(sampler)
-                self.quiet(sampler)
-        for _ in DataLoader(Numbers(sampler), 4):
-            self.quiet(sampler)
-        for _ in DataLoader(range(15), batch_sampler=itertools.chain(
-                BatchSampler(sampler, 3, False), [[0]] * 3)):
-            self.quiet(sampler)
-
-    def test_in_order(self):
-        """Batches in the order in which workers finish cannot be counted: an
-        error, in any loader with workers. Torch has had in_order since 2.6;
-        before, a name stands for it."""
-        for kind, workers in itertools.product((Counting, DataLoader), (0, 1)):
-            for in_order in True, False:
-                sampler = Distributed(range(20), 1, 0)
-                loader = kind(range(20), 3, sampler=sampler,
-                              num_workers=workers)
-                loader.in_order = in_order
-                with mock.patch.object(
-                        _MultiProcessingDataLoaderIter, "_in_order", in_order,
-                        create=True):
-                    if in_order or workers == 0:
-                        self.assertEqual(len(list(loader)), 7)
-                        continue
-                    with self.assertRaisesRegex(ValueError,
-                                                "in_order=False"):
-                        list(loader)
-                self.assertEqual((sampler.epoch, sampler.remaining), (0, 20))
-
-    def test_in_a_worker(self):
-        for context in STARTS:
-            sampler = Distributed(range(15), 1, 0)
-            served = iter(DataLoader(
-                Numbers(sampler), 4, num_workers=1,
-                multiprocessing_context=context))
-            next(served)
-            with self.assertWarnsRegex(UserWarning, "a worker process"):
-                sampler.state_dict()
-            del served
-            # A loop of this process is known.
-            list(sampler)
-            self.quiet(sampler)
 
 
 if __name__ == "__main__":

@@ -9,24 +9,15 @@ import pickle
 import sys
 import unittest
 
-from common import DataLoader, cases, main, raw
+from common import DataLoader, Uncounted, counted, main, raw
 import statesampler
+from statesampler import CountedBatchSampler, StatefulLoader
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
+import torch
 from torch.utils.data import BatchSampler, Dataset
 
 PACKAGE = os.path.dirname(statesampler.__file__)
-
-
-class Repeat:
-    """timm's and YOLO's _RepeatSampler."""
-
-    def __init__(self, sampler):
-        self.sampler = sampler
-
-    def __iter__(self):
-        while True:
-            yield from iter(self.sampler)
 
 
 class Alternate:
@@ -75,11 +66,6 @@ class InTwos:
         return iter(lambda: list(itertools.islice(left, 2)), [])
 
 
-class CountedThree(Three):
-    def __len__(self):
-        return 3
-
-
 class Failing(Dataset):
     """Fails at some samples, once or always."""
 
@@ -92,9 +78,19 @@ class Failing(Dataset):
         return index
 
 
-def loader(batches, workers=0, n=1000, **options):
-    return DataLoader(range(n), batch_sampler=batches, num_workers=workers,
+def loader(batches, workers=0, **options):
+    return DataLoader(Failing(()), batch_sampler=batches, num_workers=workers,
                       **options)
+
+
+def counted_in(batches, workers, *samplers):
+    """Loops over batches that take from these samplers."""
+    for sampler in samplers:
+        batches = CountedBatchSampler(batches, sampler)
+    served = Uncounted(Failing(()), batch_sampler=batches, num_workers=workers)
+    for sampler in samplers:
+        served = StatefulLoader(served, sampler)
+    return served
 
 
 def some(iterable, count):
@@ -106,110 +102,49 @@ def resumed(sampler, state):
     return sampler
 
 
-def kinds(random):
-    """Makers of equal samplers, and of batch samplers over one."""
-    size, drop_last = random.randrange(1, 7), random.random() < .5
-    n, seed = random.randrange(1, 40), random.randrange(99)
-    n += drop_last * 2 * size   # else there may be no batch
-    stop = random.choice(["first", "all", "restart"])
-    yield (lambda: Distributed(range(n), 2, 1, seed=seed),
-           lambda sampler: BatchSampler(sampler, size, drop_last))
-    yield (lambda: RoundRobin([n, 2 * n], size, 0, 2, seed=seed,
-                              drop_last=drop_last, stop=stop),
-           lambda sampler: sampler)
-
-
-class Repeated(unittest.TestCase):
-    def check(self, make, over, workers, count, **options):
-        """The stream goes on alike from each batch's state."""
-        whole = Repeat(over(make()))
-        stream = [list(b) for b in itertools.islice(whole, count + 10)]
-        sampler = make()
-        served = iter(loader(Repeat(over(sampler)), workers, **options))
-        for i in range(count):
-            self.assertEqual(next(served), stream[i])
-            left = Repeat(over(resumed(make(), sampler.state_dict())))
-            self.assertEqual(
-                [list(b) for b in itertools.islice(left, 10)],
-                stream[i + 1:][:10])
-
-    def test_passes_are_chained(self):
-        for random in cases(15, "repeated"):
-            for make, over in kinds(random):
-                self.check(make, over, 0, 30)
-        for random in cases(1, "repeated, workers"):
-            for make, over in kinds(random):
-                for options in {}, {"persistent_workers": True}:
-                    self.check(make, over, 2, 30, **options)
-
-    def test_batches_of_two_passes(self):
-        """Where indices are repeated, and not batches."""
-        sampler = Distributed(range(10), 1, 0)
-        stream = list(itertools.islice(Repeat(Distributed(range(10), 1, 0)),
-                                       90))
-        self.assertEqual(len(set(map(tuple, (stream[:10], stream[10:20])))),
-                         2)
-        for workers in 0, 2:
-            sampler = Distributed(range(10), 1, 0)
-            served = iter(DataLoader(range(10), 4, sampler=Repeat(sampler),
-                                     num_workers=workers))
-            for i in range(0, 60, 4):
-                self.assertEqual(next(served), stream[i:i + 4])
-                left = Repeat(resumed(Distributed(range(10), 1, 0),
-                                      sampler.state_dict()))
-                self.assertEqual(list(itertools.islice(left, 20)),
-                                 stream[i + 4:][:20])
-
-    def test_passes_that_are_left(self):
-        """The next one gives the same again, as torch's does, and a state
-        counts what was given of the present one."""
-        class Parts:
+class Once(unittest.TestCase):
+    def test_what_begins_again(self):
+        """In one loop: timm's and YOLO's _RepeatSampler, and what takes its
+        batches from the beginning. A state could not say how often."""
+        class Repeat:
             def __init__(self, sampler):
                 self.sampler = sampler
 
             def __iter__(self):
                 while True:
+                    yield from self.sampler
+
+        class Parts(Repeat):
+            def __iter__(self):
+                while True:
                     yield list(itertools.islice(self.sampler, 4))
 
-        order = list(Distributed(range(18), 1, 0))
         for workers in 0, 1:
-            sampler = Distributed(range(18), 1, 0)
-            served = iter(loader(Parts(sampler), workers))
-            for _ in range(10):
-                self.assertEqual(next(served), order[:4])
-                left = resumed(Distributed(range(18), 1, 0),
-                               sampler.state_dict())
-                self.assertEqual(list(left), order[4:])
+            for make in (
+                    lambda sampler: loader(Repeat(BatchSampler(
+                        sampler, 3, False)), workers),
+                    lambda sampler: loader(Parts(sampler), workers)):
+                sampler = Distributed(range(18), 1, 0)
+                with self.assertRaisesRegex(RuntimeError, "iterate its samp"):
+                    some(make(sampler), 7)
 
-    def test_loops_of_len(self):
-        """YOLO's loops, with set_epoch before each, as DDP needs it: no batch
-        is lost, and len() and epoch are right, also after a resume."""
-        for workers, count in (0, 10), (1, 3):
-            for random in cases(count, "len"):
-                for make, over in kinds(random):
-                    self.loops_of_len(make, over, workers)
+    def test_what_began_before(self):
+        """YOLO's InfiniteDataLoader, whose iterator is made once."""
+        class Infinite(torch.utils.data.DataLoader):
+            def __init__(self, *arguments, **options):
+                super().__init__(*arguments, **options)
+                self.iterator = super().__iter__()
 
-    def loops_of_len(self, make, over, workers):
-        epochs = 3
-        whole = make()
-        expected = [[list(b) for b in over(whole)] for _ in range(epochs)]
-        self.assertEqual(whole.epoch, epochs)
-        for after in 0, len(expected[0]) // 2, len(expected[0]):
-            first = make()
-            begun = iter(loader(over(first)))
-            some(begun, after)
-            sampler = resumed(make(), first.state_dict())
-            batches = over(sampler)
-            # The iterator is made before the first set_epoch, as there.
-            served = iter(loader(Repeat(batches), workers))
-            first_epoch = sampler.epoch     # 1 if all of 0 was given
-            for epoch in range(first_epoch, epochs):
-                sampler.set_epoch(epoch)
-                self.assertEqual((sampler.epoch, len(batches)),
-                                 (epoch, len(expected[epoch])))
-                want = expected[epoch][after if epoch == first_epoch == 0
-                                       else 0:]
-                self.assertEqual(some(served, len(want)), want)
+            def __iter__(self):
+                for _ in range(len(self)):
+                    yield next(self.iterator)
+
+        sampler = Distributed(range(18), 1, 0)
+        served = StatefulLoader(Infinite(range(18), 3, sampler=sampler,
+                                         num_workers=1), sampler)
+        with self.assertRaisesRegex(RuntimeError, "persistent_workers=True|"
+                                    "cannot continue"):
+            some(served, 9)
 
     def test_a_state_at_any_line(self):
         """A handler of a signal may ask for one in the midst of the sampler's
@@ -249,25 +184,34 @@ class Repeated(unittest.TestCase):
         for make, wrap in (
                 (lambda: Distributed(range(10), 1, 0), lambda sampler:
                     DataLoader(range(10), 4, sampler=sampler)),
-                (lambda: Distributed(range(3), 1, 0), lambda sampler: sampler),
+                (lambda: Distributed(range(3), 1, 0), counted),
                 (lambda: RoundRobin([3, 2], 2, 0, 1, stop="restart"),
                     lambda sampler: DataLoader(range(5),
                                                batch_sampler=sampler)),
                 (lambda: Distributed(range(5), 1, 0), lambda sampler:
                     loader(InTwos(sampler)))):
-            sampler, batches, states = make(), [], set()
+            ends, states = [], set()
+            # The third loop goes on where a state was saved in the second.
+            for saves in False, True:
+                sampler, batches = make(), []
 
-            def note(*batch):
-                nonlocal begun
-                batches.extend(batch)
-                begun = begun if batch else raw(sampler.state_dict())
-                for state in begun, raw(sampler.state_dict()):
-                    states.add((len(batches), state))
+                def here():
+                    return raw(sampler._as_dict(sampler._save()))
 
-            begun = None
-            loop(wrap(sampler), note)
-            end = raw(sampler.state_dict())
-            states.add((len(batches), end))
+                def note(*batch):
+                    nonlocal begun
+                    batches.extend(batch)
+                    begun = begun if batch else here()
+                    states.update((len(batches), state)
+                                  for state in (begun, here()))
+                    if batch and saves:
+                        sampler.state_dict()
+
+                begun = None
+                loop(wrap(sampler), note)
+                ends.append((batches, raw(sampler.state_dict())))
+                states.add((len(batches), ends[-1][1]))
+            self.assertNotEqual(*ends)
             sampler = make()
             lines, *_ = ask(sampler, wrap(sampler), 10**9)
             # Where a line is reached first, and at last.
@@ -279,31 +223,42 @@ class Repeated(unittest.TestCase):
                     sampler = make()
                     _, got, (given, state), last = ask(sampler, wrap(sampler),
                                                        stop)
-                    self.assertEqual((got, last), (batches, end))
+                    self.assertIn((got, last), ends)
                     self.assertTrue({(given, state), (given + 1, state)} &
                                     states)
 
     def test_a_stale_iterator_is_refused(self):
-        """What it would serve is not what the state says."""
-        for workers, move in (
-                (0, lambda sampler: sampler.load_state_dict(state)),
-                (1, lambda sampler: sampler.load_state_dict(state)),
-                (0, lambda sampler: sampler.set_start_iter(3)),
-                (0, lambda sampler: next(iter(sampler)))):
+        """What it would serve is not what the state says. Nor does one go on
+        that nothing counts."""
+        for workers, make, move in itertools.product((0, 1), (
+                lambda sampler: loader(BatchSampler(sampler, 5, True), workers),
+                lambda sampler: Uncounted(range(100), 5, sampler=sampler)), (
+                lambda sampler: sampler.load_state_dict(state),
+                lambda sampler: sampler.set_start_iter(3),
+                lambda sampler: sampler.set_epoch(4),
+                lambda sampler: next(iter(DataLoader(range(100), 5,
+                                                     sampler=sampler))))):
             sampler = Distributed(range(100), 1, 0, batch_size=5)
-            served = iter(loader(Repeat(BatchSampler(sampler, 5, True)),
-                                 workers))
-            next(served)
-            state = sampler.state_dict()
-            next(served)
+            state = sampler.state_dict(batches=1)
+            served = iter(make(sampler))
+            some(served, 2)
             move(sampler)
             with self.assertRaisesRegex(RuntimeError, "cannot continue"):
-                some(served, 10)
-            # At the end of its pass, there is nothing to refuse.
-            sampler = Distributed(range(20), 1, 0, batch_size=5)
-            state = sampler.state_dict()
-            self.assertEqual(len([move(sampler) for _ in DataLoader(
-                range(20), 20, sampler=sampler, num_workers=workers)]), 1)
+                some(served, 99)
+        # At its end, there is nothing to refuse.
+        sampler = Distributed(range(20), 1, 0, batch_size=5)
+        self.assertEqual(len([sampler.begin(0) for _ in Uncounted(
+            range(20), 20, sampler=sampler)]), 1)
+
+    def test_another_iteration(self):
+        """Amid a loop that is counted: an error for whoever begins it."""
+        sampler = Distributed(range(20), 1, 0)
+        served = iter(DataLoader(range(20), 5, sampler=sampler))
+        first = next(served)
+        with self.assertRaisesRegex(RuntimeError, "iterate a copy"):
+            next(iter(sampler))
+        self.assertEqual(first + sum(served, []),
+                         list(Distributed(range(20), 1, 0)))
 
 
 class Unusual(unittest.TestCase):
@@ -320,7 +275,8 @@ class Unusual(unittest.TestCase):
             want = list(map(list, over(*make())))
             self.assertEqual(len(want), 18)
             samplers = make()
-            for i, batch in enumerate(loader(over(*samplers), workers)):
+            for i, batch in enumerate(counted_in(over(*samplers), workers,
+                                                 *samplers)):
                 self.assertEqual(batch, want[i])
                 states = [each.state_dict() for each in samplers]
                 if i % 2 == 1 and i < 17:
@@ -337,15 +293,14 @@ class Unusual(unittest.TestCase):
                 (lambda: RoundRobin([20, 30], 4, 0, 1, stop="never"),
                  lambda sampler: sampler)):
             stream = list(itertools.islice(over(make()), 12))
-            for workers, part, take in (
-                    (0, Three, 3), (0, Three, 4), (0, CountedThree, 3),
-                    (0, CountedThree, 4), (1, Three, 3), (1, CountedThree, 4)):
+            for workers, take in itertools.product((0, 1), (3, 4)):
                 sampler, batches = make(), []
-                served = loader(part(over(sampler)), workers)
+                served = counted_in(Three(over(sampler)), workers, sampler)
                 for _ in range(3):  # to the last batch, or to the end
                     batches += some(served, take)
                     self.assertEqual(batches, stream[:len(batches)])
-                left = over(resumed(make(), sampler.state_dict()))
+                    state = sampler.state_dict()
+                left = over(resumed(make(), state))
                 self.assertEqual(list(itertools.islice(left, 3)), stream[9:])
 
     def test_asked_late(self):
@@ -377,16 +332,14 @@ class Unusual(unittest.TestCase):
         next(iter(served))
         batches.others = [[0]] * 6
         some(again := iter(served), 2)
-        self.assertEqual(sampler.start_iter, 1)
+        self.assertEqual(sampler.start_iter, 0)
         some(again, 4)
         for batch in 1, 2, 3:
             next(again)
             self.assertEqual(sampler.start_iter, batch)
 
     def test_a_fetch_that_fails(self):
-        """Its batch is not received: with workers until a later one is;
-        without, the state is as many batches too early, so that a resume
-        repeats them and loses none."""
+        """Its batch is not received, until a later one is."""
         for workers in 0, 2:
             for bad in (0,), (3, 4), (8,), range(9):
                 sampler = Distributed(range(60), 1, 0, batch_size=7)
@@ -401,7 +354,7 @@ class Unusual(unittest.TestCase):
                         self.assertRaises(KeyError, next, served)
                     else:
                         self.assertEqual(next(served), want[i])
-                        received = i + 1 if workers else received + 1
+                        received = i + 1
                     self.assertEqual((sampler.epoch, sampler.start_iter),
                                      (0, received))
                 self.assertRaises(StopIteration, next, served)
@@ -409,7 +362,7 @@ class Unusual(unittest.TestCase):
 
     def test_a_loop_that_ends_by_a_failure(self):
         """A state has the batch that was not received before it; and the next
-        loop begins the epoch again."""
+        loop goes on there, or begins the epoch again if none was saved."""
         for workers in 0, 1:
             for bad in 0, 5, 8:
                 sampler = Distributed(range(60), 1, 0)
@@ -428,14 +381,17 @@ class Unusual(unittest.TestCase):
                 if workers:
                     # Torch's exception refers to itself and to the iterator:
                     # the workers would stay, and their end would take long.
-                    iterator._shutdown_workers()
+                    iterator.ask.__self__._shutdown_workers()
                 data.bad = ()
-                left = resumed(Distributed(range(60), 1, 0),
-                               sampler.state_dict())
-                self.assertEqual(list(DataLoader(data, 7, sampler=left)),
-                                 want[bad:])
-                self.assertEqual(list(DataLoader(data, 7, sampler=sampler)),
-                                 want)
+                for save in True, False:
+                    if save:
+                        left = resumed(Distributed(range(60), 1, 0),
+                                       sampler.state_dict())
+                        self.assertEqual(list(DataLoader(
+                            data, 7, sampler=left)), want[bad:])
+                        double = copy.copy(sampler)
+                    self.assertEqual(list(DataLoader(data, 7, sampler=(
+                        sampler if save else double))), want[bad:])
 
 
 WAYS = (copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it)))

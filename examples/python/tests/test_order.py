@@ -4,7 +4,7 @@ import copy
 import pickle
 import unittest
 
-from common import DataLoader, cases, main
+from common import DataLoader, cases, counted, main
 from statesampler import StatefulDistributedSampler
 from torch.utils.data import DistributedSampler as Torchs
 from torch_order import TorchOrderSampler as Ours
@@ -65,7 +65,7 @@ class TorchOrder(unittest.TestCase):
     def test_copies(self):
         ours = Ours(range(50), 2, 1, seed=3)
         ours.set_epoch(2)
-        next(iter(ours))
+        next(iter(counted(ours)))
         for double in copy.copy(ours), pickle.loads(pickle.dumps(ours)):
             self.assertTrue(double.shuffle)
             theirs = Torchs(range(50), 2, 1, seed=3)

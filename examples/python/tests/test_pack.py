@@ -10,10 +10,10 @@ import pickle
 import resource
 import unittest
 
-from common import DataLoader, Dataset, cases, main, raw
+from common import DataLoader, Dataset, Uncounted, cases, counted, main, raw
 from loader_accelerate import DataLoaderShard
 import loader_torchdata
-from statesampler import PackedBatchSampler, Sampler
+from statesampler import PackedBatchSampler, Sampler, StatefulLoader
 from statesampler import StatefulDistributedSampler
 from test_accelerate import RECIPES
 import test_kills
@@ -228,7 +228,7 @@ class States(unittest.TestCase):
             for _ in range(3):
                 epoch = samplers[0].epoch
                 length = samplers[0].remaining
-                loops = [list(each) for each in samplers]
+                loops = [list(counted(each)) for each in samplers]
                 self.assertEqual([len(each) for each in loops],
                                  [length] * ranks)
                 got += sum(map(len, loops))
@@ -245,15 +245,16 @@ class States(unittest.TestCase):
             self.assertEqual({each.epoch for each in samplers}, {epoch})
 
     def test_torchdata(self):
-        """Its loader's own states."""
+        """Around its loader."""
         for workers in 0, 1:
             case = Case(next(cases(1, "packs, torchdata")), 100)
             wanted = flat(case.sequence(6))
 
             def loader(rank):
-                return loader_torchdata.StatefulDataLoader(
-                    range(len(case.lengths)), batch_sampler=case.make(rank, 2),
-                    num_workers=workers, collate_fn=list)
+                sampler = case.make(rank, 2)
+                return StatefulLoader(loader_torchdata.StatefulDataLoader(
+                    range(len(case.lengths)), batch_sampler=sampler,
+                    num_workers=workers, collate_fn=list), sampler)
             one, other = loader(0), loader(1)
             for i, step in enumerate(zip(one, other), 1):
                 self.assertEqual(list(step), wanted[2 * i - 2:2 * i])
@@ -274,8 +275,8 @@ class States(unittest.TestCase):
             sampler = case.make()
             if state:
                 sampler.load_state_dict(state)
-            shard, before = DataLoaderShard(
-                DataLoader(range(n), batch_sampler=sampler)), len(got)
+            shard, before = StatefulLoader(DataLoaderShard(
+                Uncounted(range(n), batch_sampler=sampler)), sampler), len(got)
             for _ in range(sampler.epoch, 2):
                 for pack in shard:
                     got.append(pack)
@@ -320,15 +321,15 @@ class Accelerate(unittest.TestCase):
             def __iter__(self):
                 return itertools.islice(self.batch_sampler, 0, None, 2)
         for ranks, inside in (1, False), (2, False), (1, True):
-            batches = PackedBatchSampler(9 * [1], 2, 0, ranks)
+            batches = sampler = PackedBatchSampler(9 * [1], 2, 0, ranks)
             if inside:
                 batches = torch.utils.data.BatchSampler(
                     itertools.chain.from_iterable(batches), 2, False)
-            loader = DataLoader(range(9), batch_sampler=BatchSamplerShard(
+            loader = Uncounted(range(9), batch_sampler=BatchSamplerShard(
                 batches))
             with self.assertRaisesRegex(RuntimeError, "a PackedBatchSampler "
                                         "has some for each: leave"):
-                next(iter(loader))
+                StatefulLoader(loader, sampler)
 
 
 # --- Killed ------------------------------------------------------------------
@@ -468,7 +469,7 @@ class Peers(unittest.TestCase):
                                          plan_size=1000)
             if state:
                 sampler.load_state_dict(state)
-            served += flat(itertools.islice(sampler, stop))
+            served += flat(itertools.islice(counted(sampler), stop))
             state = sampler.state_dict()
         sampler = PackedBatchSampler(self.lengths, self.BUDGET, 0, 1,
                                      plan_size=1000)
@@ -576,7 +577,7 @@ class Lookups(unittest.TestCase):
         for each in alone, sampler:
             each.begin(2**64 - 1)
         self.assertNotEqual(alone.remaining % 4, 0)
-        list(sampler)
+        list(counted(sampler))
         again.load_state_dict(sampler.state_dict())
         self.assertEqual(again.epoch, 0)
         loop = list(sampler)
@@ -655,7 +656,8 @@ class Lookups(unittest.TestCase):
         case = Case(next(cases(1, "endless packs")))
         sampler = case.make(endless=True)
         wanted = flat(case.sequence(3))
-        self.assertEqual(list(itertools.islice(sampler, len(wanted))), wanted)
+        self.assertEqual(list(itertools.islice(counted(sampler), len(wanted))),
+                         wanted)
         self.assertIsNone(sampler.remaining)
         # Loaded in an epoch's last plan, and gone on into the one after it.
         before, after = (PackedBatchSampler(9 * [1], 2, 0, 1, plan_size=4,

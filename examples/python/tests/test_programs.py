@@ -8,10 +8,22 @@ import itertools
 import os
 import unittest
 
-from common import cases, main
-from statesampler import CountingDataLoader
+from common import Background, Uncounted, cases, main
+from statesampler import CountingDataLoader, StatefulLoader
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import DataLoader
+
+
+def around(loader):
+    """Makes a StatefulLoader around it."""
+    def made(data, sampler, **options):
+        return StatefulLoader(loader(data, sampler=sampler, **options),
+                              sampler)
+    return made
+
+
+KINDS = {"CountingDataLoader": CountingDataLoader,
+         "torch's": around(Uncounted), "a thread's": around(Background),
+         "two": around(CountingDataLoader)}
 
 
 class Program:
@@ -26,8 +38,9 @@ class Program:
             batch_size=self.size, drop_last=random.random() < .4,
             num_workers=workers, collate_fn=list,
             persistent_workers=workers > 0 and random.random() < .5)
-        self.kind = random.choice([DataLoader, CountingDataLoader])
-        self.log, self.kept = [self.kind.__name__, self.n, self.options], []
+        kind = random.choice(sorted(KINDS))
+        self.kind = KINDS[kind]
+        self.log, self.kept = [kind, self.n, self.options], []
         self.place = self.state = 0, 0
         self.over, self.loaded = False, False
         self.make(None)
@@ -67,8 +80,7 @@ class Program:
         self.over = 0 < count == len(want)
         self.state = (epoch + 1, 0) if self.over else (
             epoch, start + size * count)
-        if not count and not self.options["num_workers"]:
-            # It has not begun.
+        if not count:   # It has not begun.
             self.place, self.state, self.over = before
         return list(itertools.islice(served, count)), want[:count]
 
@@ -98,7 +110,13 @@ class Program:
         return None, None
 
     def resumed(self):
-        """What comes after the state, and what should."""
+        """What comes after the state, and what should. What was left with a
+        state goes on there, in this run too."""
+        if self.random.random() < .3:
+            return None, None
+        self.log.append("save")
+        if not self.over:
+            self.place = self.state
         sampler = Distributed(range(self.n), 1, 0)
         sampler.load_state_dict(self.sampler.state_dict())
         return list(sampler), self.rest(self.state)

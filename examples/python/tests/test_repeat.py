@@ -2,16 +2,19 @@
 processes that are killed, and what it refuses."""
 
 import itertools
+import os
+import tempfile
 import types
 import unittest
 import unittest.mock
 import warnings
 
-from common import DataLoader, cases, main, raw, real
+from common import DataLoader, Uncounted, cases, counted, main, raw, real
 import loader_accelerate
-from loader_accelerate import DataLoaderShard, tells, trainer
+from loader_accelerate import DataLoaderShard
 from statesampler import (
-    RepeatSampler, Sampler, SpreadBatchSampler, StatefulDistributedSampler)
+    RepeatSampler, Sampler, SpreadBatchSampler, StatefulDistributedSampler,
+    StatefulLoader)
 import test_accelerate
 from test_accelerate import RECIPES
 import test_kills
@@ -95,7 +98,7 @@ class Rule(unittest.TestCase):
             steps = [whole[at:at + size] for at in range(0, len(whole), size)]
             sampler.begin(epoch)
             here = chance.randrange(len(whole))
-            list(zip(range(here), sampler))
+            list(zip(range(here), counted(sampler)))
             self.assertEqual(sampler.start_iter, -(-here // size))
             self.assertEqual([sampler.at(step) for step in range(len(steps))],
                              steps)
@@ -142,23 +145,25 @@ def expected(uses=USES):
 
 def shards(sampler, size, world, workers=0):
     """What accelerate makes of GRPOTrainer's loader on each rank."""
-    return [DataLoaderShard(
-        DataLoader(range(PROMPTS), size, sampler=each, num_workers=workers),
-        world, rank) for rank, each in enumerate(sampler)]
+    return [StatefulLoader(DataLoaderShard(
+        Uncounted(range(PROMPTS), size, sampler=each, num_workers=workers),
+        world, rank), each) for rank, each in enumerate(sampler)]
 
 
 def recipes(trainer, transformers, groups):
     """The two Trainers of README.md for TRL, derived from this."""
     with open(RECIPES) as file:
         programs = blocks(file.read())
-    telling, = (each for each in programs if "class Telling" in each)
+    resuming, = (each for each in programs if "class Resuming" in each)
     kinds = []
     for recipe in (each for each in programs if "trl." in each):
         names = {"trl": types.SimpleNamespace(GRPOTrainer=trainer),
                  "transformers": transformers, "groups": groups,
                  "RepeatSampler": RepeatSampler, "torch": torch,
+                 "StatefulLoader": StatefulLoader,
                  "SpreadBatchSampler": SpreadBatchSampler}
-        exec(telling + recipe, names)
+        exec(resuming, names)
+        exec(recipe, names)
         kinds.append(names["Trainer"])
     assert len(kinds) == 2
     return kinds
@@ -217,21 +222,6 @@ class GRPO(unittest.TestCase):
                         break
         self.assertEqual(whole, expected())
 
-    def test_the_trainer_skips(self):
-        """The Trainer's checkpoint has no state of a sampler: it counts
-        steps."""
-        for done, skips_first in itertools.product(
-                (0, 1, 9, 10, 11, 19), (True, False)):
-            samplers = [make(), make()]
-            items = []
-            for step in zip(*(
-                    trainer(shard, EPOCHS, done, skips_first,
-                            callbacks=[tells(sampler)])
-                    for sampler, shard in zip(samplers,
-                                              shards(samplers, 12, 2)))):
-                items += [index for batch in step for index in batch]
-            self.assertEqual(items, expected()[24 * done:], done)
-
     def test_recipes(self):
         """What README.md says for TRL, by the Trainer's resume."""
         class GRPOTrainer(loader_accelerate.Trainer):
@@ -246,15 +236,24 @@ class GRPO(unittest.TestCase):
                     DataLoader(self.train_dataset, size,
                                sampler=self._get_train_sampler()), *self.place)
 
-        def items(kind, size, ranks, done):
-            """What all ranks are given for each step."""
+        def items(kind, size, ranks, done, folder):
+            """What all ranks are given for each step, from a checkpoint on."""
             runs = []
             for rank in range(ranks):
-                one = kind(range(PROMPTS), size, ranks, rank, 11)
+                given = []
+
+                class Recorded(kind):
+                    def training_step(self, model, inputs):
+                        given.append(inputs["index"])
+
+                one = Recorded(range(PROMPTS), size, ranks, rank, 11, folder)
                 one.args.generation_batch_size = COPIES * UNIQUE
                 one.args.steps_per_generation = COPIES * UNIQUE // (
                     size * ranks)
-                runs.append(one.steps(done))
+                one.train(resume_from_checkpoint=(
+                    os.path.join(folder, f"checkpoint-{done}") if done else
+                    None))
+                runs.append(given)
             return [index for step in zip(*runs) for batch in step
                     for index in batch]
 
@@ -272,9 +271,12 @@ class GRPO(unittest.TestCase):
             for (size, ranks), kind.skips_first in itertools.product(
                     ((3, 2), (2, 3), (12, 1)), (True, False)):
                 uses = COPIES * UNIQUE // (size * ranks)
-                for done in 0, 1, 7, 10 * uses, 10 * uses + 1, 20 * uses - 1:
-                    self.assertEqual(items(kind, size, ranks, done),
-                                     wanted(uses)[COPIES * UNIQUE * done:])
+                with tempfile.TemporaryDirectory() as folder:
+                    for done in (0, 1, 7, 10 * uses, 10 * uses + 1,
+                                 20 * uses - 1):
+                        self.assertEqual(
+                            items(kind, size, ranks, done, folder),
+                            wanted(uses)[COPIES * UNIQUE * done:])
 
     @real("transformers")
     def test_recipes_in_transformers(self):
@@ -328,7 +330,7 @@ class GRPO(unittest.TestCase):
             self.assertEqual(rest(uses, after(theirs, passes)),
                              all_of_it[-12 * left:])
         half = make()   # Of a pass, which is as much as a pass of 4 uses.
-        list(zip(range(6), half))
+        list(zip(range(6), counted(half)))
         for theirs, state, uses in (
                 (4, after(4, 1), 2), (2, after(2, 19), 1), (3, after(3, 7), 2),
                 (2, half.state_dict(), 4)):
@@ -350,10 +352,10 @@ class GRPO(unittest.TestCase):
 
 def grpo(rank, world, saved, train):
     sampler = make()
-    shard = DataLoaderShard(
+    shard = StatefulLoader(DataLoaderShard(
         DataLoader(range(PROMPTS), test_kills.BATCH, sampler=sampler,
                    num_workers=1),
-        world, rank)
+        world, rank), sampler)
     if saved is not None:
         sampler.load_state_dict(saved)
     for _ in range(sampler.epoch, EPOCHS):
@@ -391,7 +393,7 @@ class Lookup(unittest.TestCase):
         sampler = RepeatSampler(range(20), 2, 4, 3, seed=1)
         whole = [sampler.at(step) for step in range(15)]
         for left in 1, 8, 13, 30:
-            list(zip(range(left), sampler))
+            list(zip(range(left), counted(sampler)))
             new = RepeatSampler(range(20), 2, 4, 3, seed=1)
             new.load_state_dict(sampler.state_dict())
             self.assertEqual([new.at(step) for step in range(len(whole))],
@@ -416,7 +418,7 @@ class Errors(unittest.TestCase):
                 ((range(10), 2**40, 3, 2**40), "an epoch's length should be")):
             with self.assertRaisesRegex(ValueError, message):
                 RepeatSampler(*arguments)
-        with self.assertRaisesRegex(ValueError, "read_ahead should be"):
+        with self.assertRaisesRegex(ValueError, "read_ahead is no more"):
             RepeatSampler(range(10), 2, read_ahead=-1)
         for wrong in (iter([1]), 2), (None, 2), (range(9), 2, 3, 1, "no"):
             with self.assertRaises(TypeError):

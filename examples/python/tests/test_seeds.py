@@ -7,11 +7,10 @@ import pickle
 import unittest
 
 from common import cases, main, torch
-from statesampler import Mix, Sampler
+from statesampler import CountingDataLoader, Mix, Sampler
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
-from torch.utils.data import (BatchSampler, DataLoader, Dataset,
-                              IterableDataset)
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 
 class Seeds(Dataset):
@@ -58,7 +57,7 @@ def loader(data, **options):
     how = (dict(sampler=sampler, batch_size=6)
            if isinstance(sampler, Distributed) else
            dict(batch_sampler=sampler))
-    return DataLoader(data, **how, **options)
+    return CountingDataLoader(data, **how, **options)
 
 
 def pairs(batch):
@@ -148,22 +147,17 @@ class SampleSeeds(unittest.TestCase):
         self.assertEqual((len(list(sampler)), sampler.epoch), (20, 1))
 
     def test_after_a_look_ahead(self):
-        """A loop that was given up when workers were in the next epoch."""
-        sampler = MAKERS[0]()
-
-        class Repeated:
-            def __iter__(self):
-                while True:
-                    yield from BatchSampler(sampler, 6, False)
-
-        given_up = iter(DataLoader(range(40), batch_sampler=Repeated(),
-                                   num_workers=1, prefetch_factor=4))
-        next(given_up)
-        want = sampler.sample_seed(3, 1)
-        self.assertEqual(sampler.sample_seed(3), want)
-        next(iter(sampler))
-        self.assertEqual(sampler.epoch, 0)
-        self.assertEqual(sampler.sample_seed(3), sampler.sample_seed(3, 0))
+        """A loop that was given up when workers were at the epoch's end."""
+        for kind in DataLoader, CountingDataLoader:
+            sampler = MAKERS[0]()
+            given_up = iter(kind(range(40), 6, sampler=sampler, num_workers=1,
+                                 prefetch_factor=4))
+            next(given_up)
+            self.assertEqual(sampler.sample_seed(3), sampler.sample_seed(3, 0))
+            sampler.begin(2)
+            next(iter(sampler))
+            self.assertEqual(sampler.epoch, 2)
+            self.assertEqual(sampler.sample_seed(3), sampler.sample_seed(3, 2))
 
     def test_copies(self):
         """Each has an epoch of its own."""

@@ -15,10 +15,11 @@ import resource
 import time
 import unittest
 
-from common import ROOT, DataLoader, Dataset, cases, main, raw
+from common import (ROOT, DataLoader, Dataset, Uncounted, cases, counted, main,
+                    raw)
 from loader_accelerate import DataLoaderShard
 from statesampler import (CountingDataLoader, RepeatSampler,
-                          SpreadBatchSampler)
+                          SpreadBatchSampler, StatefulLoader)
 from statesampler.samplers import crc
 import test_kills
 import torch
@@ -50,7 +51,8 @@ class Steps(unittest.TestCase):
 
     def served(self, samplers, groups, most=None):
         """Some steps of all ranks, in the order of positions."""
-        found, ranks = [], [iter(each) for each in samplers]
+        found, ranks = [], [iter(each if isinstance(each, list) else
+                                 counted(each)) for each in samplers]
         while most is None or most > 0:
             batches = [next(each, None) for each in ranks]
             if None in batches:
@@ -263,7 +265,9 @@ def trains(make_loader, rank, world, saved, train):
 
 
 def torchs(*run):
-    trains(torch.utils.data.DataLoader, *run)
+    trains(lambda data, batch_sampler, **options: StatefulLoader(
+        torch.utils.data.DataLoader(data, batch_sampler=batch_sampler,
+                                    **options), batch_sampler), *run)
 
 
 def counting(*run):
@@ -291,11 +295,12 @@ class Loaders(Steps):
         for ranks in 1, 2:
             batches = SpreadBatchSampler(GROUPS, 2, 0, ranks, apart=12)
             alone, dealt = (DataLoaderShard(
-                DataLoader(range(N), batch_sampler=batches), processes)
+                Uncounted(range(N), batch_sampler=batches), processes)
                 for processes in (1, 2))
             with self.assertRaisesRegex(RuntimeError, "a SpreadBatchSampler "
                                         "has some for each: leave"):
-                next(iter(dealt))
+                StatefulLoader(dealt, batches)
+            alone = StatefulLoader(alone, batches)
             self.assertEqual(len(list(alone)), N // 2 // ranks)
 
         class OneByOne(torch.utils.data.Sampler):
@@ -311,14 +316,15 @@ class Loaders(Steps):
         for groups, size, drop_last, whole in (
                 (GROUPS, 2, True, False), (GROUPS, 4, False, False),
                 (GROUPS, 4, True, True), ([0, 1], 4, True, True)):
-            dealt = iter(DataLoaderShard(DataLoader(
-                range(len(groups)), 2, sampler=OneByOne(SpreadBatchSampler(
-                    groups, size, 0, 1, drop_last))), 2))
+            batches = SpreadBatchSampler(groups, size, 0, 1, drop_last)
+            dealt = DataLoaderShard(Uncounted(
+                range(len(groups)), 2, sampler=OneByOne(batches)), 2)
             if whole:
+                dealt = StatefulLoader(dealt, batches, items=1)
                 self.assertEqual(len(list(dealt)), len(groups) // size)
             else:
                 with self.assertRaisesRegex(RuntimeError, "some for each"):
-                    next(dealt)
+                    StatefulLoader(dealt, batches, items=1)
 
 
 # --- Beside NO_DUPLICATES ----------------------------------------------------
@@ -411,7 +417,7 @@ class Errors(Steps):
                 ((range(9), 2), {"tail": "carry"}, "tail='carry' is not for"),
                 ((range(9), 2), {"tail": "x"}, "tail should be"),
                 ((range(9), 2), {"seed": "x"}, "seed should be"),
-                ((range(9), 2), {"read_ahead": -1}, "read_ahead should be"),
+                ((range(9), 2), {"read_ahead": -1}, "read_ahead is no more"),
                 ((9 * [4], 2), {}, "largest group has 9 of 9 samples, and "
                  "whole steps of 2 have room for 4: 5 samples must repeat"),
                 ((3 * [4] + [*range(7)], 4), {}, "room for 2: 2 samples must"),

@@ -6,7 +6,7 @@ import gc
 import io
 from itertools import islice
 
-from common import DataLoader, cases, main, raw, torch
+from common import DataLoader, cases, counted, main, raw, torch
 from statesampler import (Ledger, PackedBatchSampler, RepeatSampler,
                           SpreadBatchSampler)
 from statesampler import RoundRobinBatchSampler as RoundRobin
@@ -150,36 +150,47 @@ class States(unittest.TestCase):
                          (1, True))
 
     def test_a_loop_that_is_left(self):
-        """By break: the next loop gives the same again, as torch's does. By
+        """By break: the next loop gives the same again, as torch's does. From
+        a state that was saved there, both that loop and a resume go on. By
         counting batches, with the iterator kept or not: the next one is
         another epoch's."""
         for workers in 0, 1:
             sampler = Distributed(range(100), 1, 0, batch_size=9)
             loader = DataLoader(range(100), 9, sampler=sampler,
                                 num_workers=workers)
-            served = []
-            for batch in loader:
-                served += batch
-                if len(served) == 45:
-                    break
-            del batch
+
+            def some():
+                served = []
+                for batch in loader:
+                    served += batch
+                    if len(served) == 45:
+                        break
+                return served
+
+            served = some()
             gc.collect()
             self.assertEqual((len(loader), sampler.start_iter), (12, 5))
             self.assertEqual((sampler.remaining, sampler.epoch), (55, 0))
+            self.assertEqual(some(), served)
             state = sampler.state_dict()
-            again = []
-            for batch in loader:
-                again += batch
-            self.assertEqual(again[:45], served)
-            self.assertEqual(sorted(again), list(range(100)))
+            again = sum(loader, [])
+            self.assertEqual(sorted(served + again), list(range(100)))
             self.assertEqual((sampler.epoch, sampler.remaining), (1, 100))
             # What was loaded is where this run's epoch begins.
             for _ in range(2):
                 sampler.load_state_dict(state)
                 for _ in range(2):
-                    self.assertEqual(next(iter(loader)), again[45:54])
+                    self.assertEqual(next(iter(loader)), again[:9])
                 self.assertEqual(sampler.remaining, 46)
-            self.assertEqual(sum(loader, []), again[45:])
+            self.assertEqual(sum(loader, []), again)
+            # A state that was saved before the last batch there leaves that.
+            sampler.begin(0)
+            for i, batch in enumerate(loader):
+                if i == 2:
+                    sampler.state_dict()
+                if i == 4:
+                    break
+            self.assertEqual(some(), served)
             sampler.begin(0)
             for drop_last in False, True:
                 loader = DataLoader(range(100), 9, sampler=sampler,
@@ -315,13 +326,13 @@ class States(unittest.TestCase):
     def test_load_in_a_loop(self):
         for sampler in (Distributed(range(50), 1, 0),
                         RoundRobin([20, 30], 2, 0, 1)):
-            iterator = iter(sampler)
+            iterator = iter(counted(sampler))
             next(iterator)
             state = sampler.state_dict()
             left = [next(iterator), next(iterator)]
             sampler.load_state_dict(state)
             self.assertEqual(raw(sampler.state_dict()), raw(state))
-            again = iter(sampler)
+            again = iter(counted(sampler))
             self.assertEqual([next(again), next(again)], left)
 
     def test_set_epoch(self):
@@ -335,7 +346,7 @@ class States(unittest.TestCase):
             for epoch in range(3):
                 sampler.set_epoch(epoch)
                 self.assertEqual(list(sampler), orders[epoch])
-            iterator = iter(sampler)
+            iterator = iter(counted(sampler))
             self.assertEqual([next(iterator) for _ in range(3)],
                              orders[3][:3])
             resumed = make()
@@ -376,13 +387,13 @@ class States(unittest.TestCase):
         """They are counted from the place that was loaded."""
         for tail in "pad", "carry":
             before = Distributed(range(40), 1, 0, tail=tail)
-            served = iter(before)
+            served = iter(counted(before))
             seen = [next(served) for _ in range(10)]
             sampler = Distributed(range(40), 1, 0, batch_size=8, tail=tail)
             sampler.load_state_dict(before.state_dict())
             first = sampler.start_iter
             self.assertEqual(first, 2)
-            left = list(islice(sampler, 30))
+            left = list(islice(counted(sampler), 30))
             self.assertEqual(sorted(seen + left), list(range(40)))
             for more in range(5):
                 state = sampler.state_dict(batches=first + more)
@@ -404,7 +415,7 @@ class States(unittest.TestCase):
             # Not so in another epoch, nor in this one from its start.
             if tail == "pad":
                 sampler.load_state_dict(before.state_dict())
-                list(sampler)
+                list(counted(sampler))
                 sampler.set_start_iter(1)
                 self.assertEqual((sampler.epoch, sampler.remaining), (1, 32))
             for epoch in 1, 0:
@@ -586,7 +597,7 @@ class States(unittest.TestCase):
         numpy's; and as text or a list, as JSON has it."""
         for sampler in (Distributed(range(30), 1, 0, seed=2**64 - 1),
                         RoundRobin([7, 9], 2, 0, 1, seed=-1)):
-            next(iter(sampler))
+            next(iter(counted(sampler)))
             state = sampler.state_dict()
             file = io.BytesIO()
             torch.save(state, file)
@@ -595,7 +606,7 @@ class States(unittest.TestCase):
                          {"state": raw(state)}, {"state": raw(state).hex()},
                          {"state": list(raw(state))},
                          {"state": state["state"].numpy()}):
-                next(iter(sampler))
+                next(iter(counted(sampler)))
                 sampler.load_state_dict(form)
                 self.assertEqual(raw(sampler.state_dict()), raw(state))
 
@@ -651,7 +662,7 @@ class States(unittest.TestCase):
         base = dict(lengths=[20, 40], batch_size=2, rank=0, num_replicas=1,
                     stop="all")
         before = RoundRobin(**base)
-        served = [next(it) for it in [iter(before)] for _ in range(6)]
+        served = [next(it) for it in [iter(counted(before))] for _ in range(6)]
         after = RoundRobin(**base, weights=[1, 2])
         after.load_state_dict(before.state_dict())
         rest = list(after)
@@ -684,7 +695,7 @@ class States(unittest.TestCase):
     def test_damaged_states(self):
         for sampler in (Distributed(range(100), 1, 0),
                         RoundRobin([20, 30], 4, 0, 1)):
-            served = iter(sampler)
+            served = iter(counted(sampler))
             next(served)
             good = sampler.state_dict()
             for state in ({}, {"yielded": 3}, {"state": 7}, None, [], "state",

@@ -75,11 +75,11 @@ contents() { # PYTHON
     diff -r packages.files wheel.files
     grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
     printf '%s\n' __init__.py __init__.pyi __main__.py _arguments.py \
-        _build.py _checkpoint.py _cursors.py _groups.py _library.py \
-        _loops.py _recall.py _record.py _shared.py _steps.py _watch.py \
-        factors.py frameworks.py ledger.py libstatesampler.so loader.py \
-        mix.py pack.py py.typed recorded.py repeat.py samplers.py \
-        schedule.py spread.py torch_samplers.py >files
+        _build.py _checkpoint.py _cursors.py _groups.py _inside.py _library.py \
+        _loops.py _recall.py _record.py _shared.py _steps.py factors.py \
+        ledger.py libstatesampler.so loader.py mix.py pack.py py.typed \
+        recorded.py repeat.py samplers.py schedule.py spread.py \
+        torch_samplers.py >files
     (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
     find wheel.files/*.dist-info -name LICENSE | grep -q .
     size=$(wc -c <packages/$wheel)
@@ -220,10 +220,11 @@ types() { # PYTHON
     site=$(echo venv/lib/*/site-packages)
     quietly "$1" -m pip install --no-build-isolation -t $site ./examples/python
     cat >right.py <<'END'
-from statesampler import (Audit, CountingDataLoader, Ledger, Mix,
-                          PackedBatchSampler, RepeatSampler,
+from statesampler import (Audit, CountedBatchSampler, CountingDataLoader,
+                          Ledger, Mix, PackedBatchSampler, RepeatSampler,
                           RoundRobinBatchSampler, Sampler,
-                          SpreadBatchSampler, StatefulDistributedSampler)
+                          SpreadBatchSampler, StatefulDistributedSampler,
+                          StatefulLoader)
 
 batches: list[list[int]] = [batch.tolist() for batch in Sampler(9, 0, 1, 4)]
 state: bytes = Mix([3, 4], weights=[1, 2], stop="all").save()
@@ -237,6 +238,10 @@ sampler.epoch = sampler.epoch + 1
 first: int = next(iter(sampler))
 loader: CountingDataLoader[int] = CountingDataLoader([1, 2], sampler=sampler)
 taken: list[object] = [batch for batch in loader]
+counted = StatefulLoader([[1], [2]], sampler, items=1)
+counted.load_state_dict(counted.state_dict())
+lists: list[list[int]] = [batch for batch in counted]
+mine: list[list[int]] = list(CountedBatchSampler([[1], [2]], sampler))
 turns = RoundRobinBatchSampler([3, 4], 2, weights=[2, 1])
 sizes: list[int] = [len(turns), *(len(batch) for batch in turns)]
 packs: list[list[int]] = list(PackedBatchSampler([3, 4, 5], 8, endless=False))

@@ -52,7 +52,8 @@ list_tests() {
         torch $python test_parity test_round_robin test_order test_seeds \
         test_library test_messages
     add_test 'PyTorch: a state at every batch of any loop, on other ranks; copies' \
-        torch $python test_state test_loops test_loader test_programs
+        torch $python test_outermost test_state test_loops test_loader \
+        test_programs
     add_test "PyTorch: killed in torchdata, accelerate, Lightning, the Trainer" \
         torch $python test_torchdata test_accelerate test_lightning \
         test_readme test_kills

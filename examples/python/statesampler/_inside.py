@@ -1,0 +1,261 @@
+"""What is inside a loader: how many units of a sampler each of its batches
+takes, and whether something there does the sampler's work again. Classes of
+frameworks are known by package and name."""
+
+from torch.utils.data import BatchSampler
+
+# Each batch is what the sampler gave, cut by batch_size and drop_last.
+_PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", "statesampler.Batches"
+
+# Classes that deal a sampler's items to ranks, one by one. (Lightning makes
+# them only where there are several.)
+_DEALERS = {f"{package}.DistributedSamplerWrapper" for package in (
+    "lightning", "lightning_fabric", "pytorch_lightning")}
+
+# What loaders call the loader that they wrap.
+_WRAPPED = "loader", "dataloader", "base_dataloader"
+
+
+def _name(kind):
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+def _is(thing, name):
+    """Whether an object is of a class, given as package and name."""
+    return any(_name(kind) == name for kind in type(thing).__mro__)
+
+
+def _loaders(loader):
+    """A loader, and those that it wraps."""
+    seen = []
+    while loader is not None and not any(loader is each for each in seen):
+        seen.append(loader)
+        yield loader
+        loader = next((getattr(loader, name) for name in _WRAPPED
+                       if hasattr(loader, name)), None)
+
+
+def _nested(batches, name):
+    """An object, and those that it wraps as this attribute."""
+    seen = []
+    while batches is not None and not any(batches is each for each in seen):
+        seen.append(batches)
+        batches = getattr(batches, name, None)
+    return seen
+
+
+class Inside:
+    """The loop of a StatefulLoader inside another one, which counts."""
+
+    over, batches, failed = False, 0, 0
+
+    def check_batch(self):
+        pass
+
+    def broke_off(self):
+        return True
+
+
+class Takes:
+    """The units of each batch: always so many, or as `counted` says, which has
+    a method taken(batches), where each batch is `at_once` of its own."""
+
+    def __init__(self, unit, drops_last=False, counted=None, at_once=1,
+                 elsewhere=False):
+        self.unit, self.drops_last = unit, drops_last
+        self.counted, self.at_once = counted, at_once
+        self.elsewhere = elsewhere      # Another process draws for this one.
+
+    def after(self, batches):
+        """The units of so many batches."""
+        if self.counted is None:
+            return batches * self.unit
+        return self.counted.taken(batches * self.at_once)
+
+    def drops(self, own, batches):
+        """Whether what is left after so many batches is no batch."""
+        return (self.counted is None and self.drops_last and
+                (batches + 1) * self.unit > own)
+
+    def check(self, batches):
+        """Raises an error if these took more than they have."""
+        if self.counted is not None and hasattr(self.counted, "check"):
+            self.counted.check(batches * self.at_once)
+
+    def is_off(self, own, batches):
+        """Whether an epoch that has ended had another number of batches."""
+        return self.counted is None and not (
+            (batches - 1) * self.unit < max(own, 1) and
+            own < (batches + 1) * self.unit)
+
+
+def sampler_of(batches, kind):
+    """The sampler of this kind in a batch sampler, or None."""
+    for each in _nested(batches, "batch_sampler"):
+        for inner in _nested(each, "sampler"):
+            if isinstance(inner, kind):
+                return inner
+    return None
+
+
+def _find(loader):
+    """The DataLoader in a loader; None if there is none."""
+    return next((each for each in _loaders(loader)
+                 if hasattr(each, "batch_sampler")), None)
+
+
+def look_into(loader, sampler, items):
+    """What a loader takes of a sampler. An error if it would do its work
+    again, or if nobody can know."""
+    if loader is sampler:
+        return Takes(1 if items is None else items)
+    base = _find(loader)
+    batches = getattr(base, "batch_sampler", None)
+    layers = _nested(batches, "batch_sampler")
+    for each in [*_loaders(loader)]:
+        _check_loader(each)
+    for each in layers:
+        _check_skip(each)
+        for dealer in _nested(each, "sampler"):
+            _check_dealer(dealer, sampler)
+    _check_place(base, batches, sampler)
+    sampler._check_dataset(getattr(base, "dataset", None))
+    processes, at_once, elsewhere = _processes(loader, layers)
+    _check_processes(processes, sampler, layers)
+    takes = _takes(base, layers, sampler, at_once, elsewhere)
+    if items is not None:
+        takes = Takes(items, getattr(takes, "drops_last", False),
+                      elsewhere=elsewhere)
+    if takes is None:
+        raise TypeError(
+            "StatefulLoader cannot see how much of its "
+            f"{type(sampler).__name__} a batch of this "
+            f"{type(loader).__name__} takes: pass items=, if each batch takes "
+            "as many (samples, or batches of a batch sampler, of all processes "
+            "that accelerate deals to), or put your batch sampler into "
+            "CountedBatchSampler(batch_sampler, sampler)")
+    _check_length(loader, sampler, takes)
+    return takes
+
+
+def _takes(base, layers, sampler, at_once, elsewhere):
+    if not layers:
+        found = base is not None and getattr(base, "sampler", 0) is sampler
+        return Takes(at_once, elsewhere=elsewhere) if found else None
+    inner = layers[-1]
+    for each in layers:
+        if callable(getattr(each, "taken", None)) and (
+                each.sampler is sampler):
+            return Takes(None, counted=each, at_once=at_once,
+                         elsewhere=elsewhere)
+    if inner is sampler:
+        return Takes(at_once, elsewhere=elsewhere)
+    if _name(type(inner)) in _PLAIN and inner.sampler is sampler:
+        return Takes(at_once * inner.batch_size, inner.drop_last,
+                     elsewhere=elsewhere)
+    return None
+
+
+def _processes(loader, layers):
+    """How many processes accelerate deals a loader's batches to; how many
+    batches it takes for one of each; and whether another process draws."""
+    processes = at_once = 1
+    for each in layers:
+        if _is(each, "accelerate.BatchSamplerShard"):
+            processes *= each.num_processes
+            if not getattr(each, "split_batches", False):
+                at_once *= each.num_processes
+    for each in _loaders(loader):
+        if _is(each, "accelerate.DataLoaderDispatcher"):
+            processes *= each.state.num_processes
+            if not each.split_batches:
+                at_once *= each.state.num_processes
+            return processes, at_once, each.state.process_index > 0
+    return processes, at_once, False
+
+
+def _check_loader(loader):
+    """Torch has in_order since 2.6."""
+    if getattr(loader, "num_workers", 0) and not getattr(
+            loader, "in_order", True):
+        raise ValueError(
+            "with in_order=False batches come in the order in which workers "
+            "finish, and their number does not say which samples they had: "
+            "leave in_order=True, or no state would be right")
+    skipped = getattr(loader, "skip_batches", 0)
+    if _is(loader, "accelerate.DataLoaderShard") and skipped:
+        _refuse_skip(skipped, "accelerate")
+
+
+def _check_skip(batches):
+    if _is(batches, "accelerate.SkipBatchSampler"):
+        _refuse_skip(batches.skip_batches, "accelerate")
+    if _is(batches, "ignite.ReproducibleBatchSampler"):
+        _refuse_skip(batches.start_iteration or 0, "Ignite")
+
+
+def _refuse_skip(count, who):
+    raise RuntimeError(
+        f"{who} skips the first {count} batches of a loop over this loader, "
+        "and a state of StatefulLoader does so too: load the state or let it "
+        "skip, never both. Wrap the loader that skips nothing")
+
+
+def _check_dealer(dealer, sampler):
+    if not _DEALERS.isdisjoint(map(_name, type(dealer).__mro__)):
+        raise RuntimeError(
+            f"{type(dealer).__name__} deals items to ranks one by one, which "
+            f"takes the order of {sampler._owner} apart: use Lightning's "
+            "use_distributed_sampler=False")
+
+
+def _check_place(base, batches, sampler):
+    """A sampler of batches is a batch_sampler, one of indices is none."""
+    if batches is sampler and not sampler._gives_batches:
+        raise TypeError(f"a {sampler._owner} gives indices: pass it as the "
+                        "DataLoader's sampler=, not as batch_sampler=")
+    if sampler._gives_batches and _name(type(batches)) in _PLAIN and (
+            batches.sampler is sampler):
+        raise TypeError(f"a {sampler._owner} gives batches: pass it as the "
+                        "DataLoader's batch_sampler=, not as sampler=")
+
+
+def _check_processes(processes, sampler, layers):
+    if processes == 1:
+        return
+    if not sampler._dealt and not _whole_steps(processes, sampler, layers[-1]):
+        raise RuntimeError(
+            f"accelerate deals batches to its {processes} processes, and a "
+            f"{sampler._owner} has some for each: leave its DataLoader out of "
+            "accelerator.prepare")
+    if sampler.num_replicas > 1:
+        raise RuntimeError(
+            f"accelerate distributes batches to its {processes} processes, "
+            f"and this sampler to {sampler.num_replicas}: make it with "
+            "num_replicas=1, rank=0, or samples are left out")
+
+
+def _whole_steps(processes, sampler, inner):
+    """Whether a sampler inside makes whole steps of each of its batches, as
+    GRPO's copies do: accelerate then has no step to fill."""
+    try:
+        step, dealt = processes * inner.batch_size, len(inner.sampler)
+    except (AttributeError, TypeError):
+        return False
+    return sampler.drop_last and dealt // max(len(sampler), 1) % step == 0
+
+
+def _check_length(loader, sampler, takes):
+    """A number of items that was passed, or found, must be that of an epoch."""
+    if takes.counted is not None:
+        return
+    try:
+        batches, items = len(loader), len(sampler)
+    except TypeError:
+        return
+    least, most = items // takes.unit, -(-items // takes.unit)
+    if not least <= batches <= most:
+        raise ValueError(
+            f"the loader has {batches} batches, but of {takes.unit} items each "
+            f"the {items} of this {sampler._owner} make {most}: pass the right "
+            "items=, counting those of all processes that accelerate deals to")
