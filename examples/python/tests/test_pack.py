@@ -13,7 +13,8 @@ import unittest
 from common import DataLoader, Dataset, Uncounted, cases, counted, main, raw
 from loader_accelerate import DataLoaderShard
 import loader_torchdata
-from statesampler import PackedBatchSampler, Sampler, StatefulLoader
+from statesampler import (CountingDataLoader, PackedBatchSampler, Sampler,
+                          StatefulLoader)
 from statesampler import StatefulDistributedSampler
 from test_accelerate import RECIPES
 import test_kills
@@ -295,7 +296,7 @@ class Recipe(unittest.TestCase):
                        if "= PackedBatchSampler" in each)
         lengths = [1 + i * 37 % 4000 for i in range(500)]
         names = {"PackedBatchSampler": PackedBatchSampler, "lengths": lengths,
-                 "DataLoader": torch.utils.data.DataLoader,
+                 "CountingDataLoader": CountingDataLoader,
                  "dataset": [[i] * length for i, length in enumerate(lengths)],
                  "concatenate": flat}
         exec(recipe, names)

@@ -36,11 +36,11 @@ def blocks(markdown):
 
 class Snippets(unittest.TestCase):
     def runs(self, program):
-        """Killed at the last batch of the first epoch and after it; and in the
-        frameworks' loaders."""
+        """Killed at the last batch of the first epoch and after it; and around
+        the frameworks' loaders."""
         self.runs_in(program, (16, 17))
         self.runs_in(program, (16, 17), DataLoader)
-        self.runs_in(program, (5,), StatefulDataLoader)
+        self.runs_in(program, (5, 20), StatefulDataLoader)
         # What accelerate makes of both lines.
         self.runs_in(
             program, (5,), lambda *arguments, **options:
@@ -68,7 +68,9 @@ class Snippets(unittest.TestCase):
             if loader:
                 program = re.sub("^from statesampler.*\n", "", program)
                 program = program.replace("num_workers=4", "num_workers=1")
-                names["CountingDataLoader"] = loader
+                names["CountingDataLoader"] = lambda *arguments, **options: (
+                    statesampler.StatefulLoader(loader(*arguments, **options),
+                                                options["sampler"]))
             try:
                 exec(program, dict(names))
             except Killed:
@@ -86,20 +88,6 @@ class Snippets(unittest.TestCase):
         self.assertTrue(programs, "it has no block of Python")
         for program in programs:
             self.runs(program)
-
-    def test_torchdatas_own_states(self):
-        """The same program with what its row of README.md says."""
-        with open(README) as file:
-            text = file.read()
-        row, = re.findall(r"^\| torchdata's `StatefulDataLoader` .*", text, re.M)
-        loop, = re.findall("`(while .*?)`", row)
-        program, = blocks(text.split("\n## The loop\n")[1].split("\n## ")[0])
-        for old, new in (("for epoch in range(sampler.epoch, epochs)", loop),
-                         ("sampler.load_state_dict", "loader.load_state_dict"),
-                         ("sampler.state_dict", "loader.state_dict")):
-            self.assertEqual(program.count(old), 1)
-            program = program.replace(old, new)
-        self.runs_in(program, (5, 20), StatefulDataLoader)
 
     def test_opening(self):
         """Its example: the lines that are indented."""
