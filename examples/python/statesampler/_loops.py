@@ -33,6 +33,7 @@ class Loop(Begun):
         self.batches = 0        # Those that were returned.
         self.failed = 0         # Those that raised an exception since then.
         self.saved = None       # After how many of them a state was asked for.
+        self.smooth = False     # The last batch came, and was no first one.
         self.asking = False     # The loader inside is being asked for a batch.
         self.iteration = None
 
@@ -64,6 +65,9 @@ class Loop(Begun):
             self.iteration is not None and self.iteration.drained)
 
     def check_batch(self):
+        """Of a first batch, or one after a failure, which it counts."""
+        self.batches, self.failed = self.batches + self.failed, 0
+        self.smooth = True
         if self.iteration is None and not self.takes.elsewhere and (
                 self.takes.counted is None):
             raise RuntimeError(

@@ -16,6 +16,8 @@ class _Counted:
     """An iterator of a loader. The loop begins when the first batch is asked
     for, so that set_epoch is in time before that."""
 
+    __slots__ = "loader", "begin", "loop", "ended", "ask", "__weakref__"
+
     def __init__(self, loader, begin):
         self.loader, self.begin = loader, begin
         self.loop, self.ended = None, False
@@ -24,8 +26,10 @@ class _Counted:
         return self
 
     def __next__(self):
-        loop = self.loop or self._open()
-        if loop.over:
+        loop = self.loop
+        if loop is None:
+            loop = self._open()
+        elif loop.over:
             self._refuse()
         loop.asking = True
         try:
@@ -37,13 +41,13 @@ class _Counted:
             # It is passed over, unless it is only late: the next batch counts
             # for both.
             loop.failed += not str(error).startswith("DataLoader timed out")
+            loop.smooth = False
             raise
         finally:
             loop.asking = False
-        if loop.batches == 0:
+        if not loop.smooth:
             loop.check_batch()
-        loop.batches += 1 + loop.failed
-        loop.failed = 0
+        loop.batches += 1
         return batch
 
     def _open(self):

@@ -35,6 +35,10 @@ class _Groups:
         self.ids = array.array("q", [
             numbers.setdefault(group.tolist() if isinstance(group, Tensor) else
                                group, len(numbers)) for group in groups])
+        for group in numbers:
+            if group != group:
+                raise ValueError("a group is NaN, which is equal to no group, "
+                                 "not even itself")
         self.sizes = collections.Counter(self.ids).values()
         self.digest = zlib.crc32(self.ids)
         self._last = None, None

@@ -79,15 +79,19 @@ class _Resumable(Steps):
             raise ValueError(
                 "read_ahead is no more needed: loop over StatefulLoader(loader,"
                 " sampler), around all that reads ahead")
-        self.fingerprint = text_of(own_fingerprint(dataset) if fingerprint
-                                   is None else fingerprint)
-        self.changed = _CHANGED[choice("changed", changed, _CHANGED)]
+        self.fingerprint = (own_fingerprint(dataset) if fingerprint is None
+                            else fingerprint)
+        self.changed = changed
         self._shared = SharedEpoch()    # That of the current loop.
 
     def __setattr__(self, name, value):
         if name in self._fixed and name in vars(self):
             raise AttributeError(f"{name} cannot be changed: make another "
                                  "sampler")
+        if name == "fingerprint":
+            value = text_of(value)
+        elif name == "changed":
+            value = _CHANGED[choice("changed", value, _CHANGED)]
         super().__setattr__(name, value)
 
     def __iter__(self):
@@ -606,7 +610,7 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
                  fingerprint=None, changed="refuse"):
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
                             read_ahead, changed, fingerprint)
-        lengths = items("lengths", lengths)
+        lengths, reinit = items("lengths", lengths), flag("reinit", reinit)
         if not isinstance(drop_last, bool):
             raise ValueError("drop_last should be a boolean value, but got "
                              f"drop_last={as_torch(drop_last)}")

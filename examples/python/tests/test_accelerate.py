@@ -8,8 +8,10 @@ and transformers 000945a9 and 5.12.1 are what this was written for."""
 import collections
 import functools
 import itertools
+import json
 import multiprocessing
 import os
+import signal
 import socket
 import tempfile
 import unittest
@@ -732,6 +734,48 @@ class Killed(unittest.TestCase):
 @real("transformers")
 class RealTrainer(Trainer):
     worlds = {1: 4, 2: 5}
+
+    def test_killed(self):
+        """The recipe for one dataset, with workers, killed at step 22 of 60:
+        three epochs of each sample once."""
+        (_, kind), *_ = recipes(self.transformers())
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log")
+            for kill_at, end in (22, -signal.SIGKILL), (None, 0):
+                run = multiprocessing.get_context("fork").Process(
+                    target=self.trains, args=(kind, folder, log, kill_at))
+                run.start()
+                run.join()
+                self.assertEqual(run.exitcode, end)
+            with open(log) as file:
+                steps = [json.loads(line) for line in file]
+        # From checkpoint 20 on.
+        self.assertEqual(len(steps), 22 + 40)
+        trained = sum(steps[:20] + steps[22:], [])
+        for epoch in range(EPOCHS):
+            self.assertEqual(sorted(trained[60 * epoch:][:60]),
+                             list(range(60)))
+        self.assertEqual(steps[20:22], steps[22:24])
+
+    def trains(self, kind, folder, log, kill_at):
+        count = 0
+
+        class Recorded(kind):
+            def training_step(self, model, inputs, *_, **__):
+                nonlocal count
+                count += 1
+                with open(log, "a") as file:
+                    file.write(json.dumps(inputs["index"].tolist()) + "\n")
+                if count == kill_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return torch.zeros(())
+
+        one = self.new(Recorded, range(60), 5, folder)
+        one.args.save_steps = one.state.save_steps = 10
+        one.args.dataloader_num_workers = 2
+        there = os.path.join(folder, "checkpoint-20")
+        one.train(resume_from_checkpoint=(
+            there if os.path.exists(there) else None))
 
     def ranks(self, processes, work):
         if processes == 1:

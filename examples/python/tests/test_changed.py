@@ -131,6 +131,15 @@ class Fingerprints(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "not a state_dict"):
                 kind(50).load_state_dict({**plain, "fingerprint": 3})
 
+    def test_assigned_later(self):
+        """Is checked, too."""
+        sampler = Distributed(range(9), 1, 0)
+        sampler.fingerprint, sampler.changed = 5, "accept"
+        self.assertEqual(sampler.state_dict()["fingerprint"], "5")
+        for name, value in ("fingerprint", []), ("changed", "no"):
+            with self.assertRaisesRegex(ValueError, name):
+                setattr(sampler, name, value)
+
     def test_refuse(self):
         """Both are named, and the sampler goes on as if nothing was."""
         for kind in KINDS.values():

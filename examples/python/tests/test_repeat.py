@@ -428,8 +428,9 @@ class Errors(unittest.TestCase):
                      "num_samples", "seed", "shuffle"):
             with self.assertRaisesRegex(AttributeError, "make another"):
                 setattr(sampler, name, 5)
-        with self.assertRaisesRegex(ValueError, "rank should be"):
-            sampler.at(0, 1)
+        for rank in 1, {}, "":
+            with self.assertRaisesRegex(ValueError, "rank should be"):
+                sampler.at(0, rank)
 
     def test_states(self):
         good = make().state_dict()

@@ -191,6 +191,9 @@ class RoundRobins(unittest.TestCase):
         self.assertEqual(said(RoundRobin, [9], 1, 2, 2),
                          "Invalid rank 2, rank should be in the interval "
                          "[0, 1]")
+        for reinit in "False", 2, None:
+            with self.assertRaises((TypeError, ValueError)):
+                RoundRobin([9], 1, 0, 1, reinit=reinit)
         for what in "lengths", "weights":
             for value in 5, 2.5, range:
                 self.assertIn(f"{what} should be a list", said(
