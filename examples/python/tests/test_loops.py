@@ -394,6 +394,21 @@ class Unusual(unittest.TestCase):
                         sampler if save else double))), want[bad:])
 
 
+    def test_an_end_by_a_failure(self):
+        """What asks has failed, and then is at its end: the epoch is not."""
+        class Fails(BatchSampler):
+            def __iter__(self):
+                yield from itertools.islice(super().__iter__(), 3)
+                raise KeyError
+
+        sampler = Distributed(range(60), 1, 0)
+        served = iter(loader(Fails(sampler, 7, False)))
+        some(served, 3)
+        self.assertRaises(KeyError, next, served)
+        self.assertRaises(StopIteration, next, served)
+        self.assertEqual((sampler.epoch, sampler.remaining), (0, 39))
+
+
 WAYS = (copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it)))
 
 

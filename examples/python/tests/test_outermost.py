@@ -2,12 +2,12 @@
 repeated samples, or failed, when the sampler watched the DataLoader inside."""
 
 import itertools
-import random
 import unittest
 
 from common import Background, Uncounted, cases, main
 import loader_torchdata
-from statesampler import CountingDataLoader, StatefulLoader
+from statesampler import StatefulLoader
+from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 
 N, SIZE = 60, 4
@@ -56,6 +56,24 @@ class Outermost(unittest.TestCase):
             self.assertEqual(
                 counted.state_dict(batches=step)["state"].tolist(),
                 loader.state_dict()["state"].tolist())
+
+    def test_a_step_of_datasets_that_go_on(self):
+        """Their epoch is that of the loop, not one that begins anew."""
+        def make():
+            return RoundRobin([6, 15], 2, 0, 1, stop="restart")
+
+        whole = make()
+        epochs = [list(whole) for _ in range(3)]
+        anew = make()
+        anew.begin(1)
+        self.assertNotEqual(list(anew), epochs[1])
+        sampler = make()
+        list(sampler)
+        for step, _ in enumerate(Background(range(21), batch_sampler=sampler),
+                                 1):
+            resumed = make()
+            resumed.load_state_dict(sampler.state_dict(batches=step, epoch=1))
+            self.assertEqual(list(resumed), epochs[1][step:] or epochs[2])
 
     def test_an_empty_loop(self):
         """Of torchdata's without workers, after a state from the last batch,
