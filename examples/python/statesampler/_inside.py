@@ -2,8 +2,6 @@
 takes, and whether something there does the sampler's work again. Classes of
 frameworks are known by package and name."""
 
-from torch.utils.data import BatchSampler
-
 # Each batch is what the sampler gave, cut by batch_size and drop_last.
 _PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", "statesampler.Batches"
 

@@ -11,7 +11,6 @@ import os
 import tempfile
 import unittest
 from unittest import mock
-import warnings
 
 from common import DataLoader, Uncounted, main, real
 from loader_lightning import (
