@@ -528,7 +528,8 @@ packs = functools.partial(Packed, plan_size=6)
 def recipes(transformers, **names):
     """The Trainers of README.md, each after its text."""
     names.update(StatefulDistributedSampler=Distributed,
-                 StatefulLoader=StatefulLoader, RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
+                 StatefulLoader=StatefulLoader,
+                 RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
                  PackedBatchSampler=packs, itertools=itertools, torch=torch,
                  transformers=transformers)
     with open(RECIPES) as file:

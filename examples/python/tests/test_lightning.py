@@ -16,7 +16,8 @@ from common import DataLoader, Uncounted, main, real
 from loader_lightning import (
     DistributedSamplerWrapper, Trainer, _PrefetchDataFetcher, inject)
 from statesampler import (
-    CountingDataLoader, PackedBatchSampler, RepeatSampler, SpreadBatchSampler, StatefulLoader)
+    CountingDataLoader, PackedBatchSampler, RepeatSampler, SpreadBatchSampler,
+    StatefulLoader)
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 import torch
