@@ -153,7 +153,7 @@ build/gpu: bench/gpu.cu statesampler.h
 # --- Tools --------------------------------------------------------------------
 
 # What deps installs, for the tests.
-PACKAGES = g++ clang lld libclang-rt-dev tcc nodejs npm node-typescript \
+PACKAGES = g++ clang lld llvm libclang-rt-dev tcc nodejs npm node-typescript \
     chromium chromium-sandbox binaryen esbuild \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \

@@ -1,12 +1,12 @@
 """Checks of arguments: each returns the value, or raises an error that names
 the argument."""
 
-import ctypes
 import operator
+import os
 import reprlib
 import sys
 
-from ._library import Desc, c, sentence
+from ._library import sentence
 
 
 class _Short(reprlib.Repr):
@@ -91,6 +91,43 @@ def whole_batch_size(value):
     return whole("batch_size", number, 1, 2**32)
 
 
+# How launchers name the world size and the rank.
+_LAUNCHERS = (("torchrun", "WORLD_SIZE", "RANK"),
+              ("openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+              ("pmi", "PMI_SIZE", "PMI_RANK"),
+              ("slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"))
+
+# STATESAMPLER_EENV_UNSET, EENV_NUMBER and EENV_RANK.
+_UNSET, _NUMBER, _RANK = -601, -602, -603
+
+
+def _from_environment():
+    """World size, rank and launcher, as statesampler_from_env gives them: it
+    needs a C library, which ours does not."""
+    for launcher, *names in _LAUNCHERS:
+        size, rank = map(os.environ.get, names)
+        # In a batch script Slurm sets a rank, too, but that is one process.
+        if size is not None or rank is not None and launcher != "slurm":
+            break
+    else:
+        return 1, 0, "none"
+
+    def wrong(code):
+        return ValueError(f"the environment of {launcher}: {sentence(code)}")
+    numbers = []
+    for text in size, rank:
+        if text is None:
+            raise wrong(_UNSET)
+        digits = text.lstrip("0")
+        if not (text.isascii() and text.isdigit()) or len(digits) > 10 or int(
+                digits or "0") >= 2**32:
+            raise wrong(_NUMBER)
+        numbers.append(int(digits or "0"))
+    if numbers[1] >= numbers[0]:
+        raise wrong(_RANK)
+    return (*numbers, launcher)
+
+
 def _found_world():
     """World size and rank from torch.distributed if it is initialised, else
     from the launcher's environment, else (1, 0, False). The third value tells
@@ -98,12 +135,8 @@ def _found_world():
     dist = sys.modules.get("torch.distributed")
     if dist and dist.is_available() and dist.is_initialized():
         return dist.get_world_size(), dist.get_rank(), True
-    desc, name = Desc(), ctypes.c_char_p()
-    code = c.from_env(desc, name)
-    launcher = name.value.decode()
-    if code != 0:
-        raise ValueError(f"the environment of {launcher}: {sentence(code)}")
-    return desc.world_size, desc.rank, launcher != "none"
+    size, rank, launcher = _from_environment()
+    return size, rank, launcher != "none"
 
 
 def world(num_replicas, rank):

@@ -125,7 +125,6 @@ _FUNCTIONS = (
     (_pointer, [ctypes.c_char_p, _u32, _sets(_u32)], "mix_source_in"),
     (_int, [_pointer, _pointer, _u32, _u32], "mix_init"),
     (_int, [_pointer, _pointer], "mix_weigh"),
-    (_int, [_sets(Desc), _sets(ctypes.c_char_p)], "from_env"),
     (None, [_pointer, _pointer, _size], "audit_add"),
     (None, [_pointer, _pointer], "audit_merge"),
     (_int, [_pointer, _u64], "audit_check"),

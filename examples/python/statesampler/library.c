@@ -1,9 +1,12 @@
-/* library.c - statesampler.h as a shared library, for the Python package. */
+/* library.c - statesampler.h as a shared library, for the Python package. It
+   calls nothing but memset and memcpy, so that the wheel can have it for systems
+   whose C library is not here. */
 
-#ifdef _WIN32
+#if defined(_WIN32)
 #define STATESAMPLER_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define STATESAMPLER_API __attribute__((visibility("default")))
 #endif
-#define STATESAMPLER_HOSTED
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 /* Those of examples/extras. _build.py and setup.py read here what headers there

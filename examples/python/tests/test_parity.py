@@ -1,13 +1,18 @@
 """StatefulDistributedSampler against the installed torch's DistributedSampler
 and VISSL's rules."""
 
+import ctypes
 import itertools
 import os
+import subprocess
+import tempfile
 import unittest
 from unittest import mock
 
-from common import DataLoader, cases, main, torch, vissl
+from common import ROOT, DataLoader, cases, main, torch, vissl
 from statesampler import StatefulDistributedSampler as Ours
+from statesampler import _arguments
+from statesampler._library import Desc
 from torch.utils.data import BatchSampler
 from torch.utils.data import DistributedSampler as Torchs
 
@@ -159,6 +164,39 @@ class Parity(unittest.TestCase):
             ours = Ours(range(30))
             self.assertEqual((ours.rank, ours.num_replicas), (4, 7))
             self.assertEqual(len(list(ours)), 5)
+
+    def test_the_environment(self):
+        """As statesampler_from_env reads it, which the library does not have."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "hosted.so")
+            subprocess.run(
+                ["cc", "-shared", "-fPIC", "-DSTATESAMPLER_IMPLEMENTATION",
+                 "-DSTATESAMPLER_HOSTED", "-I", ROOT, "-o", path, "-x", "c",
+                 os.path.join(ROOT, "statesampler.h")], check=True)
+            hosted = ctypes.CDLL(path)
+        hosted.statesampler_error.restype = ctypes.c_char_p
+        found = set()
+        for random in cases(2000, "environment"):
+            setting = {name: random.choice((
+                "0", "1", "2", "3", "007", "", "-1", "+1", " 1", "1 ", "1x",
+                "\u0663", "4294967295", "4294967296", "0" * 5000 + "2",
+                "1" * 5000)) for launcher in _arguments._LAUNCHERS
+                for name in launcher[1:] if random.random() < .3}
+            desc, name = Desc(world_size=1), ctypes.c_char_p()
+            with mock.patch.dict(os.environ, setting, clear=True):
+                code = hosted.statesampler_from_env(ctypes.byref(desc),
+                                                    ctypes.byref(name))
+                launcher = name.value.decode()
+                try:
+                    ours = _arguments._from_environment()
+                except ValueError as error:
+                    ours = str(error)
+            sentence = hosted.statesampler_error(code).decode()
+            self.assertEqual(
+                ours, f"the environment of {launcher}: {sentence}" if code
+                else (desc.world_size, desc.rank, launcher), setting)
+            found.add((launcher, code))
+        self.assertEqual(len(found), 17)    # Each launcher, each code.
 
     def test_made_before_torch_distributed(self):
         """Where nothing says the ranks: each would train on all samples."""

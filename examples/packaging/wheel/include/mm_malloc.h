@@ -1,0 +1,2 @@
+/* mm_malloc.h - clang's vectors include this for two functions that need a C
+   library, and that nothing here calls. */

@@ -1,0 +1,75 @@
+#!/bin/sh
+# libraries.sh FOLDER [PLATFORM...] - compiles library.c of the Python package
+# for these platforms or for all six, as FOLDER/libstatesampler-PLATFORM.so (.dll,
+# .dylib). _library.py names the platforms so. It needs clang and lld alone: the
+# libraries use no C library, so no files of these systems are needed, and every
+# Linux has the same file, whether its C library is glibc or musl.
+set -e
+here=examples/packaging/wheel
+out=${1:?usage: libraries.sh FOLDER [PLATFORM...]}
+shift
+[ $# -gt 0 ] || set -- linux-x86_64 linux-aarch64 darwin-arm64 darwin-x86_64 \
+    win32-AMD64 win32-ARM64
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+
+# Without what is only for a C library, debuggers and exceptions. clang must make
+# no bcmp of a memcmp, as memory.c has none.
+options="-std=c99 -O2 -Wall -Werror -I. -Iexamples/extras -nostdlibinc
+    -isystem $here/include -fvisibility=hidden -fno-builtin-memcmp
+    -fno-stack-protector -fno-unwind-tables -fno-asynchronous-unwind-tables"
+
+# Makes an object of each source in $work.
+compile() { # TARGET [OPTION...]
+    target=$1
+    shift
+    clang --target=$target $options "$@" -c -o "$work/library.o" \
+        examples/python/statesampler/library.c
+    clang --target=$target $options -fno-builtin "$@" -c -o "$work/memory.o" \
+        $here/memory.c
+}
+
+linux() { # MACHINE
+    compile $1-linux-gnu -fPIC
+    lld -flavor gnu -shared --no-undefined --hash-style=gnu --build-id=none -s \
+        -o "$out/libstatesampler-linux-$1.so" "$work"/*.o
+}
+
+# The rules of Windows want all functions to have unwind tables.
+windows() { # MACHINE PYTHONS_NAME_OF_IT
+    compile $1-windows-msvc -funwind-tables
+    lld -flavor link /dll /noentry /nodefaultlib /brepro /nologo \
+        "/out:$out/libstatesampler-win32-$2.dll" "$work"/*.o
+    rm "$out/libstatesampler-win32-$2.lib"
+}
+
+# It names the system's library, though it calls nothing of it: macOS may refuse
+# one that names none.
+macos() { # MACHINE VERSION
+    compile $1-apple-macos$2 -fPIC
+    cat >"$work/system.tbd" <<TBD
+--- !tapi-tbd
+tbd-version: 4
+targets: [ $1-macos ]
+install-name: /usr/lib/libSystem.B.dylib
+...
+TBD
+    lld -flavor darwin -dylib -arch $1 -platform_version macos $2 $2 \
+        -adhoc_codesign -install_name @rpath/libstatesampler-darwin-$1.dylib -S \
+        -o "$out/libstatesampler-darwin-$1.dylib" "$work"/*.o "$work/system.tbd"
+}
+
+for platform; do
+    case $platform in
+    linux-*) linux ${platform#*-} ;;
+    darwin-arm64) macos arm64 11.0 ;;
+    darwin-x86_64) macos x86_64 10.13 ;;
+    win32-AMD64) windows x86_64 AMD64 ;;
+    win32-ARM64) windows aarch64 ARM64 ;;
+    *)
+        echo "libraries.sh: there is no way for $platform" >&2
+        exit 1
+        ;;
+    esac
+done
