@@ -51,5 +51,6 @@ step() { # COMMAND FILE...
 # npm installs from there: in its registry the name is another package's.
 step "upload to $RELEASE:" "build/packages/statesampler.h-$version.tar.gz
     build/packages/*-$version.tgz"
-step 'twine upload' build/packages/statesampler-$version.tar.gz
+step 'twine upload' "build/packages/statesampler-$version.tar.gz
+    build/packages/statesampler-$version-py3-none-any.whl"
 echo '    offer each of build/packages/recipes to its package manager'

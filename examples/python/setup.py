@@ -5,6 +5,7 @@ nothing is left beside the sources. An sdist has that layout already."""
 
 import ast
 import atexit
+import glob
 import os
 import re
 import shutil
@@ -82,15 +83,21 @@ with open("statesampler/__init__.py") as module:
     about = ast.get_docstring(ast.parse(module.read()))
 with open("README.md", encoding="utf-8") as readme:
     manual = readme.read()
+# With libraries for many platforms, the wheel is for all: it has the sources,
+# too, for a platform that no library is for.
+parts, compiled = ["py.typed", "*.pyi"], []
+if glob.glob("statesampler/libstatesampler-*"):
+    parts += ["libstatesampler-*", "*.h", "library.c"]
+else:
+    compiled = [Extension(
+        "statesampler.libstatesampler", ["statesampler/library.c"],
+        include_dirs=["statesampler"],
+        extra_compile_args=[] if os.name == "nt" else ["-std=c99", "-g0"])]
 setup(
     verbose=0, name="statesampler", version=version,
     license="MIT OR Unlicense",
     description=about.splitlines()[0], long_description=manual,
     long_description_content_type="text/markdown", python_requires=">=3.7",
     packages=["statesampler"],
-    package_data={"statesampler": ["py.typed", "*.pyi"]},
-    ext_modules=[Extension(
-        "statesampler.libstatesampler", ["statesampler/library.c"],
-        include_dirs=["statesampler"],
-        extra_compile_args=[] if os.name == "nt" else ["-std=c99", "-g0"])],
+    package_data={"statesampler": parts}, ext_modules=compiled,
     cmdclass={"build_ext": Library, "bdist_wheel": Wheel})

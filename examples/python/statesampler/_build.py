@@ -1,4 +1,5 @@
-"""Builds the C library for a copy of the folder, which has its sources."""
+"""Builds the C library for a copy of the folder, and for a platform that the
+package has no library for. Both have its sources."""
 
 import contextlib
 import glob
@@ -72,14 +73,15 @@ def _compile(folder, stem, command, load):
             os.unlink(temporary)
 
 
-def _source(name, *folders):
+def _source(name, why, *folders):
     """The path of a file, in the first of these folders that has it."""
     folders = [os.path.realpath(os.path.join(_FOLDER, each))
                for each in folders]
     for path in (os.path.join(each, name) for each in folders):
         if os.path.exists(path):
             return path
-    raise ImportError(f"{name} is not in {' or '.join(folders)}")
+    raise ImportError(f"{why}, and {name}, of which one is made, is not in "
+                      f"{' or '.join(folders)}: install statesampler with pip")
 
 
 def included(source):
@@ -88,12 +90,13 @@ def included(source):
             if line.startswith('#include "')]
 
 
-def find(load):
+def find(load, why):
     """The library for these sources, compiler and options, built if necessary.
     It is kept in the folder `build` beside the header, or in the user's cache
-    if that folder cannot be written."""
-    source = _source("library.c", ".")
-    headers = [_source(name, ".", "..", "../../..", "../../extras") for name in
+    if that folder cannot be written. An error begins with why it is needed."""
+    source = _source("library.c", why, ".")
+    headers = [_source(name, why, ".", "..", "../../..", "../../extras")
+               for name in
                included(_contents(source).decode(errors="replace"))]
     include = os.path.dirname(headers[0])
     command = os.environ.get("CC", "").split() or ["cc"]
@@ -120,6 +123,7 @@ def find(load):
         except (OSError, subprocess.CalledProcessError) as error:
             refused.append(getattr(error, "stderr", None) or str(error))
     raise ImportError(
-        f"could not build {stems[0]} with the C compiler `{command[0]}` "
-        "(set CC to use another one, or STATESAMPLER_LIBRARY to use a library "
-        f"that is already built): {'; '.join(dict.fromkeys(refused))}")
+        f"{why}, and none could be built in {os.path.dirname(stems[0])} with "
+        f"the C compiler `{command[0]}` (install one, set CC to use another "
+        "one, or STATESAMPLER_LIBRARY to use a library that is already built)"
+        f": {'; '.join(dict.fromkeys(refused))}")

@@ -1,13 +1,17 @@
-"""Finds and loads the C library, and declares its functions and structs. The
-installed package has the library; a copy of the folder has its sources, and
-builds it."""
+"""Finds and loads the C library, and declares its functions and structs. An
+installed package has the library, or one for each usual platform; else it is
+built from its sources."""
 
 import array
 import ctypes
 import os
+import sys
 import types
+import zlib
 
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
+_AGAIN = "install statesampler again, with pip install --force-reinstall"
+_frozen = getattr(sys, "frozen", False)     # as PyInstaller and its like set it
 
 
 def _load(path):
@@ -26,21 +30,66 @@ def _load(path):
         raise OSError(str(error)) from None
 
 
-def _load_library():
-    """The library that the environment names, or that of the installed
-    package, which is beside this file; else the sources are here."""
-    named = os.environ.get("STATESAMPLER_LIBRARY")
-    packaged = os.path.join(_FOLDER, "libstatesampler.so")
-    if not named and not os.path.exists(packaged):
-        from . import _build    # Its imports take a third of a cold start.
-        return _build.find(_load)
+def _platform():
+    """The system and the processor that this process is for, as in the names of
+    libraries. A Mac's processor may imitate another one, and Windows and Linux
+    run programs for a smaller one."""
+    if os.name == "nt":
+        machine = next((each for each in ("ARM64", "AMD64")
+                        if each in sys.version), "x86")
+    else:
+        machine = os.uname().machine
+    if sys.maxsize < 2**32:
+        machine += " of 32 bits"
+    return f"{sys.platform}-{machine}"
+
+
+def _whole(path):
+    """Whether the name of a library ends in the checksum of its bytes: to load
+    an incomplete one would crash the process."""
+    with open(path, "rb") as file:
+        found = f"{zlib.crc32(file.read()):08x}"
+    return os.path.splitext(path)[0].endswith("-" + found)
+
+
+def _packed():
+    """What is said of a package without files of its own: in an archive, or in
+    a program that holds its Python."""
+    if _frozen:
+        return ("this program was made without the library of statesampler: "
+                "make it with all files of the package (PyInstaller: "
+                "--collect-all statesampler)")
+    return (f"the library of statesampler cannot be loaded from {_FOLDER}, "
+            "which is no folder: unpack it, or install statesampler with pip")
+
+
+def _try(path, what):
     try:
-        return _load(named or packaged)
+        return _load(path)
     except OSError as error:
-        raise ImportError(
-            f"{named} was not built from library.c: {error}" if named else
-            f"{packaged} does not load on this machine: install statesampler "
-            f"on it, with pip install --force-reinstall ({error})") from None
+        raise ImportError(f"{what} ({error})") from None
+
+
+def _load_library():
+    """The library that the environment names; that of the installed package,
+    compiled for this machine or chosen for its platform; else one that is built
+    from the sources."""
+    named = os.environ.get("STATESAMPLER_LIBRARY")
+    if named:
+        return _try(named, f"{named} was not built from library.c")
+    here, unpacked = _platform(), os.path.isdir(_FOLDER)
+    for name in os.listdir(_FOLDER) if unpacked else []:
+        path = os.path.join(_FOLDER, name)
+        chosen = name.startswith(f"libstatesampler-{here}-")
+        # What freezes a program may sign or strip its libraries anew.
+        if chosen and not _frozen and not _whole(path):
+            raise ImportError(f"{path} is damaged: {_AGAIN}")
+        if chosen or name == "libstatesampler.so":
+            return _try(path, f"{path} does not load on this machine: {_AGAIN}")
+    if _frozen or not unpacked:
+        raise ImportError(_packed())
+    from . import _build    # Its imports take a third of a cold start.
+    return _build.find(_load, f"no library in {_FOLDER} is for {here}")
 
 
 _u32, _u64, _size = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t

@@ -18,7 +18,7 @@ import unittest
 from unittest import mock
 import warnings
 
-from common import EXAMPLES, DataLoader, Uncounted, cases, main, raw, real
+from common import ROOT, DataLoader, Uncounted, cases, main, raw, real
 import loader_accelerate
 from loader_accelerate import DataLoaderDispatcher, DataLoaderShard
 from statesampler import PackedBatchSampler as Packed
@@ -36,7 +36,7 @@ EPOCHS = 3
 GROUPS = [index % 9 for index in range(36)]
 LENGTHS, TOKENS = [5 + index * index % 7 for index in range(36)], 16
 # Beside what may be broken, or the project's.
-RECIPES = os.path.join(EXAMPLES, "README.md")
+RECIPES = os.path.join(ROOT, "examples", "python", "README.md")
 
 
 class PrefetchLoader:

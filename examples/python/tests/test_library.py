@@ -10,11 +10,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from common import EXAMPLES, ROOT, main
+from statesampler import _library
 from statesampler._build import included
 
-with open(os.path.join(EXAMPLES, "statesampler", "library.c")) as source:
+SOURCES = os.path.join(ROOT, "examples", "python", "statesampler")
+with open(os.path.join(SOURCES, "library.c")) as source:
     HEADER, *EXTRAS = included(source.read())
 
 # The fastest compiler that is there.
@@ -151,7 +154,9 @@ class Library(unittest.TestCase):
         # So deep that no header is above it.
         self.folder = os.path.join(top, "a", "b")
         self.package = os.path.join(self.folder, "statesampler")
-        shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package)
+        shutil.copytree(os.path.join(EXAMPLES, "statesampler"), self.package,
+                        ignore=shutil.ignore_patterns("lib*.*", "*.h"))
+        shutil.copy(os.path.join(SOURCES, "library.c"), self.package)
         self.source = os.path.join(self.package, "library.c")
         shutil.copy(os.path.join(ROOT, "statesampler.h"), self.folder)
         for file in EXTRAS:
@@ -292,7 +297,7 @@ class Library(unittest.TestCase):
     def test_what_cannot_be_loaded(self):
         """It is not put in place, where the next process would find it: here
         of a compiler that fails where nobody hears of it."""
-        self.assertIn("ImportError: could not build", self.said(CC="true"))
+        self.assertIn("and none could be built in", self.said(CC="true"))
         self.assertEqual(self.libraries(), [])
         self.assertEqual(self.said(), "36\n")
         whole, = self.libraries()
@@ -310,7 +315,7 @@ class Library(unittest.TestCase):
         before = sorted(os.listdir(self.folder))
         for cache in "", "cache":
             said = self.said(XDG_CACHE_HOME=cache, HOME="~")
-            self.assertIn("ImportError: could not build", said)
+            self.assertIn("and none could be built in", said)
             self.assertEqual(sorted(os.listdir(self.folder)), before)
 
     def test_names_in_another_encoding(self):
@@ -322,7 +327,7 @@ class Library(unittest.TestCase):
 
     def test_what_is_missing(self):
         said = self.said(CC="no-such-cc")
-        self.assertIn("ImportError: could not build", said)
+        self.assertIn("and none could be built in", said)
         self.assertIn("no-such-cc", said)
         self.assertIn("no-such-flag", self.said(CFLAGS="--no-such-flag"))
         self.assertEqual(self.libraries(), [])
@@ -342,9 +347,39 @@ class Library(unittest.TestCase):
                           self.said(STATESAMPLER_LIBRARY=other))
         for file in *reversed(EXTRAS), "statesampler.h":
             os.unlink(os.path.join(self.folder, file))
-            self.assertIn(f"ImportError: {file} is not in", self.said())
+            self.missing(file)
         os.unlink(self.source)
-        self.assertIn("ImportError: library.c is not in", self.said(CC=" "))
+        self.missing("library.c")
+
+    def missing(self, file):
+        """It says that there is no library, before what it is made of."""
+        self.assertRegex(self.said(CC=" "), "ImportError: no library in .* is "
+                         f"for .*, and {file}, of which one is made, is not in"
+                         " .*: install statesampler with pip")
+
+    def test_which_platform(self):
+        """That of the process: a program for 32 bits runs on a system of 64, one
+        for Intel on Apple's processors, and Windows says no more than Python
+        itself."""
+        def here(platform, machine="", version="", name="posix",
+                 most=2**63 - 1):
+            uname = os.uname_result(("", "", "", "", machine))
+            with mock.patch.multiple(os, name=name, uname=lambda: uname), \
+                    mock.patch.multiple(sys, platform=platform,
+                                        version=version, maxsize=most):
+                return _library._platform()
+        for platform in "linux-x86_64", "linux-aarch64", "darwin-arm64", \
+                "darwin-x86_64", "linux-riscv64", "freebsd14-amd64":
+            self.assertEqual(here(*platform.split("-")), platform)
+        self.assertNotIn(here("linux", "x86_64", most=2**31 - 1), (
+            "linux-x86_64", "linux-i686"))
+        compiled = "3.13.1 (main) [MSC v.1942 {}]"
+        for machine, said in (("AMD64", "64 bit (AMD64)"),
+                              ("ARM64", "64 bit (ARM64)")):
+            self.assertEqual(here("win32", "", compiled.format(said), "nt"),
+                             "win32-" + machine)
+        self.assertNotIn("64", here("win32", "", compiled.format(
+            "32 bit (Intel)"), "nt", 2**31 - 1))
 
     def test_each_header_is_named(self):
         """Also those that another header of extras includes."""

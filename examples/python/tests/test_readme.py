@@ -9,13 +9,13 @@ import re
 import textwrap
 import unittest
 
-from common import EXAMPLES, main
+from common import ROOT, main
 from loader_accelerate import DataLoaderShard
 from loader_torchdata import StatefulDataLoader
 import statesampler
 from torch.utils.data import DataLoader, Dataset
 
-README = os.path.join(EXAMPLES, "README.md")
+README = os.path.join(ROOT, "examples", "python", "README.md")
 
 
 class Killed(Exception):

@@ -138,9 +138,10 @@ class Order(Steps):
                 c_perm_fill(perm, 0, 1, address(out), count)
                 return out.tolist()
             with open("/proc/self/maps") as maps:
-                library = ctypes.CDLL(next(
-                    line.split()[-1] for line in maps
-                    if "libstatesampler" in line))
+                files = {line.split()[-1] for line in maps
+                         if line.endswith(".so\n")}
+            library = next(each for each in map(ctypes.CDLL, files)
+                           if hasattr(each, "statesampler_perm_init"))
             c_perm_init = library.statesampler_perm_init
             c_perm_init.argtypes = [ctypes.c_void_p] + 4 * [ctypes.c_uint64]
             c_perm_fill = library.statesampler_perm_fill

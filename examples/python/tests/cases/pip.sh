@@ -60,30 +60,45 @@ each_once() { # PROGRAM
     ls -A "$TMPDIR" | nothing
 }
 
-# The wheel that is made from the sdist is that of the repository.
+# The sdist, and the wheel for all platforms, in the folder `packages`.
+make_packages() { # PYTHON
+    PYTHON=$1 quietly sh examples/packaging/python.sh packages
+    wheel=$(echo packages/*.whl)
+}
+
+# The sdist installs what the repository does, and the wheel what is listed here.
 contents() { # PYTHON
     ls -AR examples/python >before
-    PYTHON=$1 quietly sh examples/packaging/python.sh packages
-    quietly "$1" -m pip wheel --no-build-isolation -w wheel ./examples/python
-    ls -AR examples/python | diff before -
+    make_packages "$1"
     version=$(. ./examples/packaging/common.sh && read_version <statesampler.h)
-    wheel=$(cd wheel && echo statesampler-$version-py3-none-*_*.whl)
-    ls packages/statesampler-$version.tar.gz packages/$wheel wheel/$wheel
-    for made in packages wheel; do
-        "$1" -m zipfile -e $made/$wheel $made.files
+    for source in ./packages/statesampler-$version.tar.gz ./examples/python; do
+        quietly "$1" -m pip wheel --no-build-isolation -w wheel $source
+        made=$(echo wheel/statesampler-$version-py3-none-*_*.whl)
+        "$1" -m zipfile -e $made "$(basename $source).files"
+        rm $made
     done
-    diff -r packages.files wheel.files
-    grep -qx "Version: $version" wheel.files/*.dist-info/METADATA
-    printf '%s\n' __init__.py __init__.pyi __main__.py _arguments.py \
-        _build.py _checkpoint.py _cursors.py _groups.py _inside.py _library.py \
-        _loops.py _recall.py _record.py _shared.py _steps.py factors.py \
-        ledger.py libstatesampler.so loader.py mix.py pack.py py.typed \
-        recorded.py repeat.py samplers.py schedule.py spread.py \
-        torch_samplers.py >files
-    (cd wheel.files/statesampler && LC_ALL=C ls) | diff files -
-    find wheel.files/*.dist-info -name LICENSE | grep -q .
-    size=$(wc -c <packages/$wheel)
-    at_least $size 204800 'bytes are allowed'
+    ls -AR examples/python | diff before -
+    diff -r statesampler-$version.tar.gz.files python.files
+    (cd examples/python/statesampler && ls *.py *.pyi py.typed) >modules
+    at_least 20 "$(wc -l <modules)" modules
+    (cd python.files/statesampler && LC_ALL=C ls) >files
+    echo libstatesampler.so | LC_ALL=C sort - modules | diff files -
+    [ "$wheel" = packages/statesampler-$version-py3-none-any.whl ]
+    "$1" -m zipfile -e $wheel wheel.files
+    (cd wheel.files/statesampler && ls) |
+        sed 's/\(libstatesampler-.*\)-[0-9a-f]\{8\}\./\1./' |
+        LC_ALL=C sort >files
+    sed -n 's/^#include "\(.*\)"/\1/p' examples/python/statesampler/library.c |
+        cat - modules >named
+    printf 'libstatesampler-%s\n' darwin-arm64.dylib darwin-x86_64.dylib \
+        linux-aarch64.so linux-x86_64.so win32-AMD64.dll win32-ARM64.dll |
+        cat - named | (cat && echo library.c) | LC_ALL=C sort | diff files -
+    for kind in python wheel; do
+        grep -qx "Version: $version" $kind.files/*.dist-info/METADATA
+        find $kind.files/*.dist-info -name LICENSE | grep -q .
+    done
+    size=$(wc -c <$wheel)
+    at_least $size 307200 'bytes are allowed'
     echo "note: $size bytes"
 }
 
@@ -98,7 +113,7 @@ without_torch() { # PYTHON
             'is not here'
     fi
     contents "$1"
-    quietly venv/bin/pip install packages/*.whl
+    quietly venv/bin/pip install $wheel
     protect
     cat >program.py <<'END'
 import os, sys
@@ -182,6 +197,18 @@ END
     import_time
 }
 
+# An import ends with one line that says this.
+import_refused() { # LINE COMMAND...
+    line=$1
+    shift
+    fails "$@"
+    tail -n 1 said >complaint
+    grep -q "^ImportError: $line" complaint || {
+        cat said
+        return 1
+    }
+}
+
 # The last is a disk that another kind of machine shares: the library gets the
 # number of that processor.
 refusals() { # PYTHON
@@ -193,24 +220,56 @@ refusals() { # PYTHON
         $install -e ./examples/python
     cp -R examples/python half
     refused 'is not in .*half: install from a whole checkout' $install ./half
-    PYTHON=$1 quietly sh examples/packaging/python.sh packages
-    wheel=$(echo packages/*.whl)
-    cp $wheel statesampler-0-py3-none-win_arm64.whl
-    refused 'not a supported wheel on this platform' \
-        $install statesampler-0-py3-none-win_arm64.whl
     protect
-    refused 'OSError.*Permission denied' as_anyone $install --no-user $wheel
+    refused 'OSError.*Permission denied' as_anyone $install --no-user \
+        ./examples/python
     chmod -R u+w venv
-    quietly $install $wheel
+    quietly $install ./examples/python
     printf '\1' | dd bs=1 seek=18 conv=notrunc status=none \
         of="$(echo venv/lib/*/site-packages/statesampler/libstatesampler.so)"
-    fails venv/bin/python -c 'import statesampler'
-    tail -n 1 said >complaint
-    grep '^ImportError: .* does not load on this machine: install .* with' \
-        complaint || {
-        cat said
-        return 1
-    }
+    import_refused '.* does not load on this machine: install .* with pip' \
+        venv/bin/python -c 'import statesampler'
+}
+
+# Begins as on another platform: sets what Python says of it.
+elsewhere='import os, sys
+there = os.uname_result((*os.uname()[:4], "riscv64"))
+os.uname = lambda: there
+import statesampler
+print(sum(sum(batch) for batch in statesampler.Sampler(9)))'
+
+# The wheel where none of its libraries fits: it is compiled, in the user's cache
+# if the package cannot be written. Then in an archive, in a program that holds
+# its Python, and damaged, where to load it would crash Python.
+anywhere() { # PYTHON
+    environment "$1"
+    make_packages "$1"
+    quietly venv/bin/python -m pip install --no-build-isolation $wheel
+    protect
+    import_refused "no library in .* is for linux-riscv64, and none could be \
+built in .*build with the C compiler .nocc. (install one, " \
+        as_anyone env CC=nocc venv/bin/python -c "$elsewhere"
+    as_anyone venv/bin/python -c "$elsewhere" | grep -qx 36
+    ls home/.cache/statesampler | grep -q '^libstatesampler-'
+    chmod -R u+w venv
+    venv/bin/python -c 'import statesampler'
+    rm -r venv/lib/*/site-packages/statesampler
+    import_refused 'the library .* cannot be loaded from .*whl.*: unpack it' \
+        env PYTHONPATH=$wheel venv/bin/python -c 'import statesampler'
+    import_refused 'this program was made .*PyInstaller: --collect-all' \
+        env PYTHONPATH=$wheel venv/bin/python -c '
+import sys
+sys.frozen = True
+import statesampler'
+    "$1" -m zipfile -e $wheel unpacked
+    PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
+    library=$(echo unpacked/statesampler/*-$(uname -s | tr A-Z a-z)-$machine-*)
+    cp $library whole
+    for size in 0 1000 20000 $(($(wc -c <whole) - 1)); do
+        head -c $size whole >$library
+        import_refused '.* is damaged: install .* with pip' \
+            env PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
+    done
 }
 
 # Right programs pass, wrong ones do not, and the types are those of the module,
@@ -324,10 +383,14 @@ list_tests() {
         skip 'the Python package' 'a python3 with build, pip, venv and wheel'
         return
     }
-    add_test 'pip: one wheel, from sdist or repository; two ranks, then one' \
-        without_torch $python
     add_test 'pip: what cannot be installed or loaded says what to do' \
         refusals $python
+    if tool clang "pip: Python's wheel" && tool lld "pip: Python's wheel"; then
+        add_test 'pip: one wheel for all platforms; two ranks, then one' \
+            without_torch $python
+        add_test 'pip: the wheel on another platform, in an archive, damaged' \
+            anywhere $python
+    fi
     if ls $wheels/setuptools-* $wheels/wheel-* >/dev/null 2>&1; then
         types_tests $python
     else

@@ -13,6 +13,16 @@ torch() { # PYTHON PROGRAM...
         END { print "note: " ran - skipped " tests" }' said
 }
 
+# The same with the package of the wheel, which is all that pip installs.
+by_wheel() { # PYTHON PROGRAM...
+    quietly sh examples/packaging/python.sh packages
+    mkdir installed
+    "$1" -m zipfile -e packages/*.whl installed
+    export EXAMPLES="$PWD/installed" CC=none
+    torch "$@"
+    [ ! -e "$EXAMPLES"/statesampler/build ]
+}
+
 # Two processes, one killed, then three; the line that counts the samples. It
 # shows augment.py, too.
 torch_train() { # PYTHON
@@ -65,6 +75,12 @@ list_tests() {
         torch $python test_mix test_weights
     add_test 'PyTorch: ledgers, groups, packs, spread; killed, and beside others' \
         torch $python test_ledger test_repeat test_pack test_spread
+    if sh examples/python/tests/python.sh build setuptools wheel >/dev/null 2>&1 &&
+        tool clang "PyTorch: Python's wheel" && tool lld "PyTorch: Python's wheel"
+    then
+        add_test "PyTorch: with the library of the wheel" \
+            by_wheel $python test_seeds test_round_robin test_spread test_pack
+    fi
     add_test 'PyTorch: 2 processes, one killed, then 3; augmented in workers' \
         torch_train $python
     add_test 'PyTorch: killed and augmented, by each way to start workers' \
