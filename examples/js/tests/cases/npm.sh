@@ -81,6 +81,7 @@ contents() {
     project
     find node_modules -type f | wc -l | grep -qx 15
     grep -rl '@[A-Z]*@' node_modules | nothing
+    node -p 'require("statesampler/package.json").type' | grep -qx commonjs
     node -p 'require("statesampler/package.json").version' >../version
     read_version <"$root/statesampler.h" | cmp - ../version
     mv ../statesampler-*.tgz ../first
