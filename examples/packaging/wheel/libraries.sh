@@ -17,8 +17,9 @@ mkdir -p "$out"
 # Without what is only for a C library, debuggers and exceptions. clang must make
 # no bcmp of a memcmp, as memory.c has none.
 options="-std=c99 -O2 -Wall -Werror -I. -Iexamples/extras -nostdlibinc
-    -isystem $here/include -fvisibility=hidden -fno-builtin-memcmp
-    -fno-stack-protector -fno-unwind-tables -fno-asynchronous-unwind-tables"
+    -isystem $here/include -include $here/processor.h -fvisibility=hidden
+    -fno-builtin-memcmp -fno-stack-protector -fno-unwind-tables
+    -fno-asynchronous-unwind-tables"
 
 # Makes an object of each source in $work.
 compile() { # TARGET [OPTION...]

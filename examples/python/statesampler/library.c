@@ -7,6 +7,10 @@
 #elif defined(__GNUC__)
 #define STATESAMPLER_API __attribute__((visibility("default")))
 #endif
+/* It is compiled once for many processors. */
+#ifndef STATESAMPLER_AVX2
+#define STATESAMPLER_AVX2 __builtin_cpu_supports("avx2")
+#endif
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 /* Those of examples/extras. _build.py and setup.py read here what headers there

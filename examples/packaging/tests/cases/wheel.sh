@@ -20,6 +20,18 @@ checksum_of() { # PLATFORM COMPILER [RUNNER...]
     same_checksum "$(wc -c <$library) bytes of library"
 }
 
+# On a processor without AVX2, and on one that has it, which gets the longer
+# vectors.
+processors() {
+    for processor in qemu64 max; do
+        rm -rf made
+        checksum_of linux-x86_64 "$CC -Wl,-rpath,." \
+            qemu-x86_64 -cpu $processor -d in_asm -D $processor
+    done
+    fails grep -q 'vpmulhuw.*ymm' qemu64
+    grep -q 'vpmulhuw.*ymm' max
+}
+
 windows_checksum() {
     begin_windows
     checksum_of win32-AMD64 'x86_64-w64-mingw32-gcc -static' wine
@@ -92,6 +104,9 @@ list_tests() {
     if [ "$machine-$(uname -s)" = x86_64-Linux ]; then
         add_test "$what: Linux, x86-64" checksum_of linux-x86_64 \
             '"$CC -Wl,-rpath,."'
+        if tool qemu-x86_64 "$what: with AVX2 or not"; then
+            add_test "$what: Linux, x86-64, with AVX2 or not (qemu)" processors
+        fi
         if tool musl-gcc "$what: Linux, x86-64, musl"; then
             add_test "$what: Linux, x86-64, musl" checksum_of linux-x86_64 \
                 '"musl-gcc -Wl,-rpath,."'
