@@ -516,5 +516,7 @@ WEB(uint64_t *, start, (void))
 /* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
-    return code > HISTORY_EFULL ? schedule_error(code) : history_error(code);
+    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_EOWED
+               ? schedule_error(code)
+               : history_error(code);
 }

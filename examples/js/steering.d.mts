@@ -19,7 +19,7 @@ export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
         "EFULL" | "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
-        "ETOKENS";
+        "ETOKENS" | "EOWED" | "EEVENT" | "EEPOCH";
 }
 
 /** A sampler that notes each seek, begin, other shape, other length and load,

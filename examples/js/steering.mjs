@@ -92,7 +92,8 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 /* Those of history.h and schedule.h. */
 const KINDS = { [-1401]: "EFULL", [-1402]: "EORDER", [-1403]: "EOTHER",
                 [-1301]: "ESHARES", [-1302]: "ETURNS", [-1303]: "EMEANS",
-                [-1304]: "ESTOP", [-1305]: "ETURN", [-1306]: "ETOKENS" };
+                [-1304]: "ESTOP", [-1305]: "ETURN", [-1306]: "ETOKENS",
+                [-1307]: "EOWED", [-1404]: "EEVENT", [-1031]: "EEPOCH" };
 
 export class SteeringError extends Error {
     constructor(kind, message) {

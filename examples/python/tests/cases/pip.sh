@@ -98,7 +98,7 @@ contents() { # PYTHON
         find $kind.files/*.dist-info -name LICENSE | grep -q .
     done
     size=$(wc -c <$wheel)
-    at_least $size 307200 'bytes are allowed'
+    at_least $size 430000 'bytes are allowed'
     echo "note: $size bytes"
 }
 
