@@ -1,4 +1,4 @@
-/* statesampler.h - v0.9.3 - shuffled sample indices for training runs, in one
+/* statesampler.h - v0.10.0 - shuffled sample indices for training runs, in one
    header. Public domain or MIT, see the end of the file.
 
    Do this:
@@ -634,11 +634,25 @@ ALGORITHM 1
 
 CHANGES
 
+   0.10.0 STATESAMPLER_VERSION_NUMBER and statesampler_version;
+          STATESAMPLER_MIX_STATE_BYTES. With HOSTED, fills use AVX2 where the
+          processor has it, without an option.
+          Of the files in examples/: companions return codes of their own where
+          they returned EINVAL and so on, and bag.h returns codes where it
+          returned sentences: extras/README.md lists them. (They have no
+          STATESAMPLER_KIND.)
+          Python: StatefulLoader and CountingDataLoader count what the outermost
+          loader returns. A sampler whose loop nothing counts has no state, and
+          read_ahead= is gone. A loop refuses a dataset that is longer than the
+          sampler's. Sampler and Mix keep a history in their states, which
+          older versions do not load: save(history=False) is the old form. at
+          and locate answer from it; straight=True is the former answer. Mix
+          goes on with a loaded state's weights, and has weigh, names, batch
+          sizes and Schedule. Sampler has weights=. The wheel needs no compiler
+          on Linux, macOS and Windows.
+          JavaScript: statesampler/steering has histories and schedules.
    0.9.3  statesampler_base, and statesampler_mix_state_in and
-          statesampler_mix_source_in, which find states inside a state;
-          STATESAMPLER_MIX_STATE_BYTES. STATESAMPLER_VERSION_NUMBER and
-          statesampler_version. With HOSTED, fills use AVX2 where the processor
-          has it, without an option.
+          statesampler_mix_source_in, which find states inside a state.
           Of the files in examples/, schedule.h and history.h are new, and
           edits.h has the caller's arrays and a state of its own.
    0.9.2  every rule of an error has a name, as STATESAMPLER_EINVAL_RANK; its
@@ -662,9 +676,9 @@ CHANGES
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATESAMPLER_VERSION "0.9.3"
+#define STATESAMPLER_VERSION "0.10.0"
 /* The same as major * 10000 + minor * 100 + patch, for #if. */
-#define STATESAMPLER_VERSION_NUMBER 903
+#define STATESAMPLER_VERSION_NUMBER 1000
 #define STATESAMPLER_ALGORITHM 1
 
 /* A cast in C's form would warn in C++ files of yours (-Wold-style-cast). */
@@ -4853,7 +4867,7 @@ typedef struct ssmp_source_state {
 /* This fits into a size_t, as the sources themselves need more bytes. */
 SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
 {
-    return STATESAMPLER_MIX_STATE_BYTES(num_sources);
+    return STATESAMPLER_MIX_STATE_BYTES((size_t)num_sources);
 }
 
 STATESAMPLER_DEF size_t

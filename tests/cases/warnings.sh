@@ -71,13 +71,14 @@ stb_by_I() { # LANGUAGE COMMAND...
 }
 
 # Without the header's functions, where a program can be compiled so: those are
-# asked above.
+# tested above.
 clean_sources() { # COMMAND...
     for source in "$root"/examples/*.c "$root"/bench/*.c \
         "$root"/examples/python/statesampler/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         functions=-DSTATESAMPLER_IMPLEMENTATION_INCLUDED
-        ! grep -q '^#define STATESAMPLER_STATIC' "$source" || functions=
+        ! grep -qE '^#define STATESAMPLER_STATIC|ssmp_' "$source" ||
+            functions=
         "$@" -std=c99 $STRICT -Wmissing-prototypes -I. -Iexamples/extras $STB_FLAGS \
             $functions -c -o warn.o "$source"
     done

@@ -462,7 +462,14 @@ def history_where(run, epoch, index):
             lines.append(f"{index}: epoch {epoch} step {place.step} rank "
                          f"{place.rank} slot {place.slot} position "
                          f"{place.position}{dataset}")
-    return (lines or [f"{index}: epoch {epoch}: not served"]), bool(lines)
+    if lines:
+        return lines, True
+    said = f"{index}: epoch {epoch}: not served"
+    if not run.knows_all_of(epoch):
+        begin_epoch, begin_step = run.first()
+        said += (f" since step {begin_step} of epoch {begin_epoch}, where this "
+                 "history begins")
+    return [said], False
 
 
 def answer_history(run, asked):

@@ -110,6 +110,10 @@ class Record:
         for stretch in self.stretches():
             return stretch.begin_epoch, stretch.begin_step
 
+    def knows_all_of(self, epoch):
+        """Whether it does not begin in mid-epoch or later."""
+        return not c.record_before(self._record, epoch, 0, *self.first())
+
     def at(self, epoch, step, rank):
         """The batch of a step that the run has passed, as it was served the
         last time. None past its epoch's end; ValueError if it was not

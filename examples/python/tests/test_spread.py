@@ -559,7 +559,9 @@ class Errors(Steps):
             damaged = state.clone()
             damaged[at] ^= 1 << at % 8
             for each in damaged, state[:at]:
-                with self.assertRaisesRegex(ValueError, "is damaged"):
+                with self.assertRaisesRegex(
+                        ValueError, "is damaged" if at > 4 else
+                        "is damaged|is a state_dict of Sampler"):
                     sampler.load_state_dict({"state": each})
         whole = bytes(state.tolist())
         forged = whole[:116] + bytes(8) + whole[124:-4]     # apart is 0

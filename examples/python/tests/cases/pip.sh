@@ -183,12 +183,11 @@ with_torch() { # PYTHON
     protect
     cat >program.py <<'END'
 import os, sys, torch
-from torch.utils.data import DataLoader
-from statesampler import StatefulDistributedSampler
+from statesampler import CountingDataLoader, StatefulDistributedSampler
 sampler, (path, batches) = StatefulDistributedSampler(range(600)), sys.argv[1:]
 if os.path.exists(path):
     sampler.load_state_dict(torch.load(path))
-loader = iter(DataLoader(range(600), 10, sampler=sampler))
+loader = iter(CountingDataLoader(range(600), 10, sampler=sampler))
 for _, batch in zip(range(int(batches)), loader):
     print(*batch.tolist(), sep="\n")
 torch.save(sampler.state_dict(), path)
