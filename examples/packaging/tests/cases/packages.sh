@@ -603,7 +603,7 @@ releases() {
         statesampler.h commit
     refused 'STATESAMPLER_VERSION_NUMBER' \
         '/^#define STATESAMPLER_VERSION_NUMBER/s/[0-9]/8/' statesampler.h commit
-    refused 'CHANGES' 's/^   [0-9]*\.[0-9]*\.[0-9]*  /   0.8.9  /' \
+    refused 'CHANGES' 's/^   [0-9]*\.[0-9]*\.[0-9]*  */   0.8.9  /' \
         statesampler.h commit
     refused 'README' 's/^Version [0-9]/Version 8/' README.md commit
     refused 'without a commit' '1s/s/S/' README.md
