@@ -38,6 +38,15 @@
 
 STATESAMPLER_WRAP_BEGIN
 
+/* What a schedule does to the mix. Define them before the include to note it,
+   too, in a history. */
+#ifndef SCHEDULE_WEIGH
+#define SCHEDULE_WEIGH(mix, weights) statesampler_mix_weigh(mix, weights)
+#endif
+#ifndef SCHEDULE_SEEK
+#define SCHEDULE_SEEK(mix, turn) statesampler_mix_seek(mix, turn)
+#endif
+
 /* Errors, beside those of statesampler.h. */
 #define SCHEDULE_ESHARES (-1301)
 #define SCHEDULE_ETURNS (-1302)
@@ -329,7 +338,7 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
         if (s->weights[i] == 0)
             s->weights[i] = STATESAMPLER_OFF;
     }
-    return statesampler_mix_weigh(mix, s->weights);
+    return SCHEDULE_WEIGH(mix, s->weights);
 }
 
 /* --- with a mix ----------------------------------------------------------- */
@@ -405,8 +414,8 @@ static inline void schedule_pass(schedule *s, statesampler_mix *mix)
         s->weights[i] = total ? total : STATESAMPLER_OFF;
         s->sources[i].total = 0;
     }
-    (void)statesampler_mix_weigh(mix, s->weights);
-    (void)statesampler_mix_seek(mix, s->end);
+    (void)SCHEDULE_WEIGH(mix, s->weights);
+    (void)SCHEDULE_SEEK(mix, s->end);
 }
 
 /* Goes on to any turn from the present one on, in the time that it takes to
@@ -426,7 +435,7 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
     if (turn < statesampler_mix_turn(mix))
         return SCHEDULE_ETURN;
     if (turn > s->end)
-        code = statesampler_mix_seek(mix, s->end);
+        code = SCHEDULE_SEEK(mix, s->end);
     while (code == STATESAMPLER_OK && turn > s->end) {
         turns = plan(s, s->end, context);
         code = schedule_stage(&total, s, turns);
@@ -444,7 +453,7 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
         if (!last)
             schedule_sum(s);
     }
-    return code == STATESAMPLER_OK ? statesampler_mix_seek(mix, turn) : code;
+    return code == STATESAMPLER_OK ? SCHEDULE_SEEK(mix, turn) : code;
 }
 
 /* --- states --------------------------------------------------------------- */

@@ -413,8 +413,8 @@ static int seek_both(statesampler_mix *mix, uint64_t turn)
     return code;
 }
 
-#define statesampler_mix_weigh weigh_both
-#define statesampler_mix_seek seek_both
+#define SCHEDULE_WEIGH weigh_both
+#define SCHEDULE_SEEK seek_both
 #include "examples/extras/schedule.h"
 
 /* A schedule that JavaScript has copied, with its sources and weights. */

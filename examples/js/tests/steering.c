@@ -21,9 +21,8 @@
 
 /* What a schedule does to the mix is noted, too. */
 static history h;
-#define statesampler_mix_weigh(mix, weights) \
-    history_mix_weigh(&h, mix, weights)
-#define statesampler_mix_seek(mix, turn) history_mix_seek(&h, mix, turn)
+#define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&h, mix, weights)
+#define SCHEDULE_SEEK(mix, turn) history_mix_seek(&h, mix, turn)
 #include "examples/extras/schedule.h"
 
 #include <stdio.h>

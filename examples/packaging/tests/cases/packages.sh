@@ -363,7 +363,8 @@ use() { # HOW OPTION...
         rm -rf theirs
         mv installed moved
         echo "list(APPEND CMAKE_FIND_ROOT_PATH [=[$PWD/moved]=])"
-        echo "find_package(statesampler 0.9 REQUIRED PATHS [=[$PWD/moved]=])"
+        minor=$(sed -n '1s/.* - v\([0-9]*\.[0-9]*\)\..*/\1/p' statesampler.h)
+        echo "find_package(statesampler $minor REQUIRED PATHS [=[$PWD/moved]=])"
         ;;
     esac
 }
