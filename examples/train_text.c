@@ -402,7 +402,7 @@ static double bigram_loss(const run *r)
     for (t = r->texts; t < r->texts + r->num_texts; t++) {
         for (at = t->held_out; at < t->end; at++)
             bits -= log2((pair[at[-1]][*at] + 1.0 / 16) /
-                         (before[at[-1]] + BYTES / 16.0));
+                         (before[at[-1]] + (double)BYTES / 16));
     }
     return bits / (double)r->held_out;
 }

@@ -12,11 +12,12 @@ import sys
 
 import torch
 import torch.distributed as dist
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)),
                                 os.pardir))
-from statesampler import StatefulDistributedSampler     # noqa: E402
+from statesampler import (CountingDataLoader,            # noqa: E402
+                          StatefulDistributedSampler)
 
 SAMPLES, GLOBAL_BATCH, EPOCHS, EVERY = 960, 24, 3, 4
 WORD = 2**64 - 1
@@ -52,8 +53,8 @@ def train(folder, rank, world_size, workers, port):
         sampler.load_state_dict(saved["sampler"])
         weights = saved["weights"]
         print("goes on", flush=True)    # os._exit flushes nothing
-    loader = DataLoader(Seeds(sampler), GLOBAL_BATCH // world_size,
-                        sampler=sampler, num_workers=workers)
+    loader = CountingDataLoader(Seeds(sampler), GLOBAL_BATCH // world_size,
+                                sampler=sampler, num_workers=workers)
     steps = 0
     while sampler.epoch < EPOCHS:
         for indices, seeds in loader:
