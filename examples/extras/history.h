@@ -134,8 +134,9 @@ static inline uint64_t history_head(const history_log *log)
 /* The bytes of the state at the start. */
 static inline size_t history_state_bytes(const history_log *log)
 {
-    return log->num_sources == 0 ? STATESAMPLER_STATE_BYTES
-                                 : 48 + 120 * (size_t)log->num_sources;
+    return log->num_sources == 0
+               ? STATESAMPLER_STATE_BYTES
+               : STATESAMPLER_MIX_STATE_BYTES((size_t)log->num_sources);
 }
 
 /* Completes h->bytes, and returns how many of them to save. */

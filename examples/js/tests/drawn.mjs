@@ -14,6 +14,7 @@
    A call that never ends is found by who runs this with a limit. */
 import assert from "node:assert/strict";
 import path from "node:path";
+import { begin, random, x } from "./random.mjs";
 
 const { Sampler, Mix, Perm, Audit, StatesamplerError, describeState, ORDERS,
         PARTITIONS, TAILS, STOPS } =
@@ -21,14 +22,7 @@ const { Sampler, Mix, Perm, Audit, StatesamplerError, describeState, ORDERS,
 const rounds = Number(process.argv[3]), seed = BigInt(process.argv[4] ?? 1);
 assert.ok(rounds > 0, "so many rounds, above 0");
 
-/* Marsaglia's xorshift64 (2003). */
-let x = 88172645463325252n ^ (seed << 1n);
-function random(bound) {
-    x ^= x << 13n & 0xffffffffffffffffn;
-    x ^= x >> 7n;
-    x ^= x << 17n & 0xffffffffffffffffn;
-    return Number((x >> 11n) % BigInt(bound));
-}
+begin(seed);
 const one_of = (list) => list[random(list.length)];
 const often = () => random(8) > 0;
 
@@ -524,11 +518,11 @@ function ask_audit() {
 }
 
 for (let i = 0; i < rounds; i++) {
-    const begin = x;
+    const before = x;
     try {
         one_of([ask_sampler, ask_sampler, ask_mix, ask_rest, ask_audit])();
     } catch (error) {
-        console.log(`round ${i} of seed ${seed}, x = ${begin}: ${error.stack}`);
+        console.log(`round ${i} of seed ${seed}, x = ${before}: ${error.stack}`);
         process.exit(1);
     }
 }

@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import test, { after } from "node:test";
+import { random } from "./random.mjs";
 
 const [file, program] = process.argv.slice(2);
 const { Ledger, LedgerError } = await import(path.resolve(file));
@@ -16,15 +17,6 @@ let checks = 0;
 function same(have, want, what) {
     checks++;
     assert.deepEqual(have, want, what);
-}
-
-/* Marsaglia's xorshift64 (2003). */
-let x = 88172645463325252n;
-function random(bound) {
-    x ^= x << 13n & 0xffffffffffffffffn;
-    x ^= x >> 7n;
-    x ^= x << 17n & 0xffffffffffffffffn;
-    return Number((x >> 11n) % BigInt(bound));
 }
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");

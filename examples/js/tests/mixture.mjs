@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import test from "node:test";
+import { random } from "./random.mjs";
 
 const [folder, program] = process.argv.slice(2);
 const load = (name) => import(path.resolve(folder, name));
@@ -15,14 +16,6 @@ const { ORDERS, PARTITIONS, STOPS, TAILS, Mix, StatesamplerError,
         describeMix } = await load("statesampler.mjs");
 const { Mixture } = await load("mixture.mjs");
 
-/* Marsaglia's xorshift64 (2003). */
-let x = 88172645463325252n;
-function random(bound) {
-    x ^= x << 13n & 0xffffffffffffffffn;
-    x ^= x >> 7n;
-    x ^= x << 17n & 0xffffffffffffffffn;
-    return Number((x >> 11n) % BigInt(bound));
-}
 const pick = (list) => list[random(list.length)];
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 

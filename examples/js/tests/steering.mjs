@@ -12,6 +12,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test, { after } from "node:test";
+import { random } from "./random.mjs";
 
 const [folder, program, indices, historyProgram] = process.argv.slice(2);
 const load = (name) => import(path.resolve(folder, name));
@@ -26,14 +27,6 @@ function same(have, want, what) {
     assert.deepEqual(have, want, what);
 }
 
-/* Marsaglia's xorshift64 (2003). */
-let x = 88172645463325252n;
-function random(bound) {
-    x ^= x << 13n & 0xffffffffffffffffn;
-    x ^= x >> 7n;
-    x ^= x << 17n & 0xffffffffffffffffn;
-    return Number((x >> 11n) % BigInt(bound));
-}
 const pick = (list) => list[random(Math.max(list.length, 1))];
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const unhex = (text) => new Uint8Array(Buffer.from(text, "hex"));
