@@ -55,27 +55,37 @@ static const char *cannot_open(const saved *s, const char *what)
 
 /* ---- The folder ---- */
 
+static int is_checkpoint(const char *name)
+{
+    return strlen(name) == NAME_LENGTH && strncmp(name, "step-", 5) == 0 &&
+           strspn(name + 5, "0123456789") == NAME_LENGTH - 5;
+}
+
 /* Sets name to that of DIR's newest checkpoint, if it is "", or of the newest
    before name, or to "" if there is none. Returns "" or an error. */
 static const char *find_before(const char *dir, char name[64])
 {
     DIR *folder = opendir(dir);
     const struct dirent *entry;
-    const char *wrong;
+    const char *wrong = "";
     char best[64] = "";
 
     if (!folder)
         return cannot("read the folder", dir);
-    /* errno distinguishes an error from the end. */
-    while ((errno = 0, entry = readdir(folder))) {
-        const char *found = entry->d_name;
+    for (;;) { /* ends: at the last entry */
+        const char *found;
 
-        if (strlen(found) == NAME_LENGTH && strncmp(found, "step-", 5) == 0 &&
-            strspn(found + 5, "0123456789") == NAME_LENGTH - 5 &&
-            strcmp(found, best) > 0 && (!name[0] || strcmp(found, name) < 0))
+        errno = 0; /* it distinguishes an error from the end */
+        entry = readdir(folder);
+        if (!entry)
+            break;
+        found = entry->d_name;
+        if (is_checkpoint(found) && strcmp(found, best) > 0 &&
+            (!name[0] || strcmp(found, name) < 0))
             memcpy(best, found, NAME_LENGTH + 1);
     }
-    wrong = errno != 0 ? cannot("read the folder", dir) : "";
+    if (errno != 0)
+        wrong = cannot("read the folder", dir);
     closedir(folder);
     memcpy(name, best, sizeof best);
     return wrong;
@@ -116,10 +126,11 @@ static const char *write_part(saved *s, uint64_t place, void *bytes,
     const uint64_t is = hash(s, bytes, size);
 
     (void)name;
-    return fseeko(s->file, (off_t)place, SEEK_SET) == 0 &&
-                   fwrite(bytes, 1, size, s->file) == size &&
-                   fwrite(&is, sizeof is, 1, s->file) == 1
-               ? "" : cannot("write", s->path);
+    if (fseeko(s->file, (off_t)place, SEEK_SET) != 0 ||
+        fwrite(bytes, 1, size, s->file) != size ||
+        fwrite(&is, sizeof is, 1, s->file) != 1)
+        return cannot("write", s->path);
+    return "";
 }
 
 static const char *read_part(saved *s, uint64_t place, void *bytes,
@@ -199,7 +210,9 @@ static const char *create(const char *path)
 
     unlink(path);
     file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0666);
-    return file >= 0 && close(file) == 0 ? "" : cannot("create", path);
+    if (file < 0 || close(file) != 0)
+        return cannot("create", path);
+    return "";
 }
 
 /* Writes the tensors of this process, and on process 0 the head. */
@@ -228,11 +241,15 @@ static void prune(const char *dir, int64_t keep)
     char name[64] = "", path[PATH];
     int64_t found = 0;
 
-    while (keep > 0 && !*find_before(dir, name) && name[0])
-        if (++found > keep) { /* ends: each name is smaller than before */
+    if (keep < 0) /* all are kept */
+        return;
+    while (!*find_before(dir, name) && name[0]) { /* ends: smaller each time */
+        found++;
+        if (found > keep) {
             snprintf(path, sizeof path, "%s/%s", dir, name);
             unlink(path);
         }
+    }
 }
 
 /* Gives the file its name, from which moment on the checkpoint exists; a
@@ -282,7 +299,8 @@ static const char *open_file(saved *s)
     const int descriptor = open(s->path, O_RDONLY | O_NONBLOCK);
     struct stat about;
 
-    s->file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    if (descriptor >= 0)
+        s->file = fdopen(descriptor, "rb");
     if (!s->file || fstat(descriptor, &about) != 0) {
         s->ends = 1;
         return cannot_open(s, "read");
@@ -328,9 +346,10 @@ static const char *take_config(const checkpoint_head *h,
     const char *yaml = (const char *)(h + 1) + h->feed_bytes;
 
     *c = config_defaults;
-    return config_read_text(c, "its configuration", yaml, h->config_bytes) &&
-                   config_check(c, 0)
-               ? "" : complain("%s", c->error);
+    if (config_read_text(c, "its configuration", yaml, h->config_bytes) &&
+        config_check(c, 0))
+        return "";
+    return complain("%s", c->error);
 }
 
 /* How this run may take something of a checkpoint that it cannot resume from or
@@ -449,7 +468,8 @@ const char *checkpoint_load(run *r, char name[64])
     char path[PATH], intact[64] = "";
     int skipped = 0;
 
-    for (name[0] = 0;;) { /* ends: each name is smaller than the one before */
+    name[0] = 0;
+    for (;;) { /* ends: each name is smaller than the one before */
         saved s = {.r = r, .path = path, .take = RESUME};
 
         wrong = agree_on(r->rank == 0 ? find_before(dir, name) : "");
@@ -475,12 +495,23 @@ const char *checkpoint_load(run *r, char name[64])
     }
 }
 
-const char *checkpoint_begin(run *r, const char *path, int extend)
+/* take: EXTEND or WEIGHTS. */
+static const char *begin(run *r, const char *path, int take)
 {
-    saved s = {.r = r, .path = path, .take = extend ? EXTEND : WEIGHTS};
+    saved s = {.r = r, .path = path, .take = take};
     const char *wrong = load(&s);
 
     return *wrong ? complain("cannot begin with %s: %s", path, wrong) : "";
+}
+
+const char *checkpoint_extend(run *r, const char *path)
+{
+    return begin(r, path, EXTEND);
+}
+
+const char *checkpoint_take_weights(run *r, const char *path)
+{
+    return begin(r, path, WEIGHTS);
 }
 
 const char *checkpoint_config(const char *path, struct trainer_config *config)

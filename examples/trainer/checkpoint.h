@@ -38,9 +38,10 @@ const char *checkpoint_save(run *r);
    run. */
 const char *checkpoint_load(run *r, char name[64]);
 
-/* Begins a new run with the weights of a checkpoint, or with everything but its
-   log, to train for more epochs. Returns "" or an error. */
-const char *checkpoint_begin(run *r, const char *path, int extend);
+/* Begins a new run with everything of a checkpoint but its log, to train for
+   more epochs; or with its weights alone. Returns "" or an error. */
+const char *checkpoint_extend(run *r, const char *path);
+const char *checkpoint_take_weights(run *r, const char *path);
 
 /* Any process may call the functions below. Sets the configuration to that of a
    checkpoint. Returns "" or an error. */

@@ -58,6 +58,8 @@ bool config_fail(struct trainer_config *config, int32_t line, const char *path,
                  const char *format, ...)
 {
     const bool file = line >= 0 && config->file[0] != 0;
+    const char *where = file ? config->file : "command line";
+    const char *colon = path[0] != 0 ? ": " : "";
     char number[32] = "", *c;
     va_list list;
     int used;
@@ -65,8 +67,7 @@ bool config_fail(struct trainer_config *config, int32_t line, const char *path,
     if (file && line > 0)
         snprintf(number, sizeof number, ":%" PRId32, line);
     used = snprintf(config->error, sizeof config->error, "%.511s%s: %.255s%s",
-                    file ? config->file : "command line", number, path,
-                    path[0] != 0 ? ": " : "");
+                    where, number, path, colon);
     va_start(list, format);
     vsnprintf(config->error + used, sizeof config->error - (size_t)used, format,
               list);
@@ -96,7 +97,8 @@ static int find_word(const char *allowed, const char *text)
             (!allowed[length] || strncmp(allowed + length, " or ", 4) == 0))
             return number;
         allowed = strstr(allowed, " or ");
-        allowed = allowed ? allowed + strlen(" or ") : NULL;
+        if (allowed)
+            allowed += strlen(" or ");
     }
     return -1;
 }
@@ -106,10 +108,11 @@ static int find_word(const char *allowed, const char *text)
    range. */
 static bool to_number(const char *text, bool real, double *out)
 {
+    const char *known = real ? "+-.eE0123456789" : "+-0123456789";
     const char *digits = text + (*text == '+' || *text == '-');
     char *end;
 
-    if (text[strspn(text, real ? "+-.eE0123456789" : "+-0123456789")] != 0 ||
+    if (text[strspn(text, known)] != 0 ||
         (digits[0] == '0' && isdigit((unsigned char)digits[1])))
         return false;
     errno = 0;
@@ -121,11 +124,13 @@ static bool is_in_range(const struct config_key *key, double value)
 {
     char begin, end;
     double low, high;
+    bool above, below;
 
-    return sscanf(range_of(key), "%c%lf, %lf%c", &begin, &low, &high, &end) ==
-               4 &&
-           (begin == '(' ? value > low : value >= low) &&
-           (end == ')' ? value < high : value <= high);
+    if (sscanf(range_of(key), "%c%lf, %lf%c", &begin, &low, &high, &end) != 4)
+        return false;
+    above = begin == '(' ? value > low : value >= low;
+    below = end == ')' ? value < high : value <= high;
+    return above && below;
 }
 
 /* Whether text, valid UTF-8, can be printed and read back. */
@@ -147,22 +152,35 @@ static bool is_text(const char *text)
     return true;
 }
 
-/* Whether a scalar is allowed for a key; then it is stored. A word is stored as
-   its index; or, where there is a range, as what strtod makes of it, which is 0
-   for dynamic. plain: not quoted, as a number must be. */
+/* Whether a word or number is allowed for a key; then *out is its value, which
+   for a word is its index; or, where there is a range, what strtod makes of it,
+   which is 0 for dynamic. plain: not quoted, as a number must be. */
+static bool to_value(const struct config_key *key, const char *text, bool plain,
+                     double *out)
+{
+    const bool real = !strstr(key->allowed, WHOLE);
+    const int word = find_word(key->allowed, text);
+
+    if (word >= 0) {
+        *out = range_of(key) ? strtod(text, NULL) : word;
+        return true;
+    }
+    return plain && range_of(key) && to_number(text, real, out) &&
+           is_in_range(key, *out);
+}
+
+/* Whether a scalar is allowed for a key; then it is stored. plain: not
+   quoted. */
 static bool take_scalar(const struct config_key *key, const char *text,
                         bool plain, void *out)
 {
-    const int word = find_word(key->allowed, text);
-    double value = range_of(key) ? strtod(text, NULL) : word;
+    double value;
 
     if (key->kind == IS_text || key->kind == IS_texts) {
         snprintf(memset(out, 0, CONFIG_STRING), CONFIG_STRING, "%s", text);
         return is_in_range(key, (double)strlen(text)) && is_text(text);
     }
-    if (word < 0 && !(plain && range_of(key) &&
-                      to_number(text, !strstr(key->allowed, WHOLE), &value) &&
-                      is_in_range(key, value)))
+    if (!to_value(key, text, plain, &value))
         return false;
     if (key->kind == IS_whole)
         *(int64_t *)out = (int64_t)value; /* exact */
@@ -220,10 +238,10 @@ static bool next_event(struct reader *r, const char *path)
 
     yaml_event_delete(event);
     if (!yaml_parser_parse(&r->parser, event)) {
+        const char *problem = r->parser.problem;
+
         event->start_mark.line = problem_line(&r->parser);
-        return FAIL(path, "not YAML: %s", r->parser.problem
-                                              ? r->parser.problem
-                                              : "out of memory");
+        return FAIL(path, "not YAML: %s", problem ? problem : "out of memory");
     }
     /* Scalars, lists and sections begin with these members. */
     if (event->type == YAML_ALIAS_EVENT ||
@@ -284,8 +302,8 @@ static uint32_t key_of(struct reader *r, const char *path)
     return may_be_nested(key) ? key : CONFIG_KEYS;
 }
 
-/* Whether there are keys below a path: PATH.KEY or, in a list, PATH[0].KEY. */
-static bool is_section(const char *path, bool list)
+/* Whether the path of a key begins with this one and goes on with `next`. */
+static bool goes_on(const char *path, char next)
 {
     char whole[2 * CONFIG_PATH];
     bool nested;
@@ -301,10 +319,22 @@ static bool is_section(const char *path, bool list)
         const char *key = config_table[i].path;
 
         if ((may_be_nested(i) || !nested) && strncmp(key, whole, length) == 0 &&
-            (list ? key[length] == '[' : key[length] == '.' || length == 0))
+            (key[length] == next || (next == '.' && length == 0)))
             return true;
     }
     return false;
+}
+
+/* Whether there are keys PATH.KEY; with "" as the path there are. */
+static bool is_section(const char *path)
+{
+    return goes_on(path, '.');
+}
+
+/* Whether there are keys PATH[0].KEY. */
+static bool is_list_of_sections(const char *path)
+{
+    return goes_on(path, '[');
 }
 
 static bool read_value(struct reader *r, const char *path);
@@ -327,17 +357,33 @@ static bool begin_section(struct reader *r, const char *path)
     return true;
 }
 
+/* Fails as nothing is below this path. */
+static bool fail_below(struct reader *r, const char *path)
+{
+    if (key_of(r, path) != CONFIG_KEYS)
+        return FAIL(path, "must be a value, not a section");
+    return FAIL(path, UNKNOWN);
+}
+
 /* Whether a section without keys may be here: one of the table, as its keys may
    all be comments. */
-static bool check_empty(struct reader *r, const char *path, bool list)
+static bool check_no_keys(struct reader *r, const char *path)
 {
-    if (is_section(path, list))
+    if (is_section(path))
         return true;
-    if (is_section(path, !list))
-        return FAIL(path, list ? "must be keys with values, not a list"
-                               : "must be a list, such as [{name: cosine}]");
-    return FAIL(path, "%s", key_of(r, path) != CONFIG_KEYS
-                                ? "must be a value, not a section" : UNKNOWN);
+    if (is_list_of_sections(path))
+        return FAIL(path, "must be a list, such as [{name: cosine}]");
+    return fail_below(r, path);
+}
+
+/* The same for a list without sections. */
+static bool check_no_items(struct reader *r, const char *path)
+{
+    if (is_list_of_sections(path))
+        return true;
+    if (is_section(path))
+        return FAIL(path, "must be keys with values, not a list");
+    return fail_below(r, path);
 }
 
 /* Reads a mapping of keys to values, or a list of those, PATH[0], PATH[1]. */
@@ -352,7 +398,7 @@ static bool read_section(struct reader *r, const char *path)
             return false;
         if (r->event.type == YAML_MAPPING_END_EVENT ||
             r->event.type == YAML_SEQUENCE_END_EVENT)
-            return count > 0 || check_empty(r, path, list);
+            break;
         if (list)
             snprintf(whole, sizeof whole, "%s[%" PRIu32 "]", path, count);
         else if (r->event.type == YAML_SCALAR_EVENT)
@@ -366,6 +412,9 @@ static bool read_section(struct reader *r, const char *path)
         if ((!list && !next_event(r, whole)) || !read_value(r, whole))
             return false;
     }
+    if (count > 0)
+        return true;
+    return list ? check_no_items(r, path) : check_no_keys(r, path);
 }
 
 /* Whether the current event is the value of a section without keys. */
@@ -386,7 +435,7 @@ static bool is_null(const struct reader *r)
 /* Reads a scalar where no key is: that of a section without keys. */
 static bool read_no_keys(struct reader *r, const char *path)
 {
-    if (!is_section(path, false) && !is_section(path, true))
+    if (!is_section(path) && !is_list_of_sections(path))
         return FAIL(path, UNKNOWN);
     return is_null(r) || FAIL(path, "must be keys with values, not '%.40s'",
                               (const char *)r->event.data.scalar.value);
@@ -446,8 +495,9 @@ static bool read_value(struct reader *r, const char *path)
     r->given[number] = true;
     r->config->lines[number] = line_of(r);
     field = (char *)r->config + key->offset;
-    return key->kind < IS_reals ? read_scalar(r, key, path, field)
-                                : read_list(r, key, path, field);
+    if (key->kind < IS_reals)
+        return read_scalar(r, key, path, field);
+    return read_list(r, key, path, field);
 }
 
 /* ---- Texts ---- */
@@ -488,9 +538,13 @@ bool config_read(struct trainer_config *config, const char *file)
 {
     static char text[TEXT_BYTES + 1];
     FILE *from = fopen(file, "rb");
-    size_t size = from ? fread(text, 1, sizeof text, from) : 0;
-    const bool good = from && !ferror(from);
+    bool good = false;
+    size_t size = 0;
 
+    if (from) {
+        size = fread(text, 1, sizeof text, from);
+        good = !ferror(from);
+    }
     snprintf(config->file, sizeof config->file, "%s", file);
     if (!good)
         config_fail(config, 0, "", "cannot read: %s", strerror(errno));

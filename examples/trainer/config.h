@@ -55,7 +55,10 @@ struct config_curve {
 
 /* The number of each key: CONFIG_momentum, ... Keys of a curve are in the order
    of their struct. */
-enum { CURVE_VALUES = 4, CURVE_MILESTONES, CURVE_KEYS };
+enum {
+    CURVE_NAME, CURVE_VALUE, CURVE_START, CURVE_END, CURVE_VALUES,
+    CURVE_MILESTONES, CURVE_KEYS
+};
 #define KEY(kind, field, ...) CONFIG_##field,
 #define CURVE(i, ...) \
     CONFIG_curve##i, CONFIG_end##i = CONFIG_curve##i + CURVE_KEYS - 1,

@@ -26,47 +26,67 @@
 #define CLOSE 1e-6
 #define PI 3.14159265358979323846
 
-/* The index of the value of step and multistep. There is at least one value. */
-static uint64_t value_at(const struct config_curve *curve, int64_t num_epochs,
-                         double where)
+/* The index of the value of step, which has at least one. */
+static uint64_t step_at(const struct config_curve *curve, double where)
 {
-    const bool step = curve->name == CONFIG_STEPS;
-    const double parts = (double)(step ? curve->values.count
-                                       : (uint64_t)num_epochs);
+    const double part = (where + CLOSE) * (double)curve->values.count;
     uint64_t i = 0;
 
-    while (i + 1 < curve->values.count &&
-           (step ? (double)(i + 1) : curve->milestones.items[i]) <=
-               (where + CLOSE) * parts)
+    while (i + 1 < curve->values.count && (double)(i + 1) <= part)
         i++;
     return i;
+}
+
+/* The index of the value of multistep, which has at least one. */
+static uint64_t milestone_at(const struct config_curve *curve,
+                             int64_t num_epochs, double where)
+{
+    const double epoch = (where + CLOSE) * (double)num_epochs;
+    uint64_t i = 0;
+
+    while (i + 1 < curve->values.count && curve->milestones.items[i] <= epoch)
+        i++;
+    return i;
+}
+
+/* The rate that auto_lr_scaling makes of base_value. */
+static double scaled_rate(const struct trainer_config *c)
+{
+    const double times =
+        (double)c->global_batch / (double)c->base_lr_batch_size;
+
+    if (c->scaling_type == CONFIG_SQRT_SCALING)
+        return c->base_value * sqrt(times);
+    return c->base_value * times;
 }
 
 static double curve_at(const struct trainer_config *c,
                        const struct config_curve *curve, double where)
 {
-    const bool scale = c->auto_scale;
-    const double times =
-        (double)c->global_batch / (double)c->base_lr_batch_size;
-    const double rate = c->base_value * (c->scaling_type == CONFIG_SQRT_SCALING
-                                             ? sqrt(times) : times);
+    const double rate = scaled_rate(c);
     const double *values = curve->values.items;
     double start = curve->start_value, end = curve->end_value, value;
 
     switch (curve->name) {
     case CONFIG_CONSTANT:
-        return scale ? rate : curve->value;
+        return c->auto_scale ? rate : curve->value;
     case CONFIG_LINEAR:
-        end = scale ? rate : end;
+        if (c->auto_scale)
+            end = rate;
         return start * (1 - where) + end * where;
     case CONFIG_COSINE:
-        end = scale ? end * (rate / start) : end;
-        start = scale ? rate : start;
+        if (c->auto_scale) {
+            end *= rate / start;
+            start = rate;
+        }
         return end + (start - end) * (1 + cos(PI * where)) / 2;
+    case CONFIG_STEPS:
+        value = values[step_at(curve, where)];
+        break;
     default:
-        value = values[value_at(curve, c->num_epochs, where)];
-        return scale ? value * (rate / values[0]) : value;
+        value = values[milestone_at(curve, c->num_epochs, where)];
     }
+    return c->auto_scale ? value * (rate / values[0]) : value;
 }
 
 double schedule_at(const struct trainer_config *c, double where)
@@ -74,15 +94,16 @@ double schedule_at(const struct trainer_config *c, double where)
     const double *lengths = c->lengths.items;
     const uint64_t last = c->lengths.count - 1;
     uint64_t i = 0;
-    double start = 0;
+    double start = 0, length;
 
     if (c->curve[0].name != CONFIG_COMPOSITE)
         return curve_at(c, &c->curve[0], where);
     while (i < last && where + CLOSE > start + lengths[i])
         start += lengths[i++];
-    /* The last one gets the rest, so that it ends at 1. A part may have started
-       up to CLOSE early. */
-    where = fmax(0, where - start) / (i < last ? lengths[i] : 1 - start);
+    /* The last one gets the rest, so that it ends at 1. */
+    length = i < last ? lengths[i] : 1 - start;
+    /* A part may have started up to CLOSE early. */
+    where = fmax(0, where - start) / length;
     return curve_at(c, &c->curve[1 + i], where);
 }
 
@@ -98,22 +119,38 @@ double schedule_of_step(const struct trainer_config *c, uint64_t step,
 
 /* ---- Rules between keys ---- */
 
+/* Whether a curve of this name uses a key of its struct. */
+static bool curve_uses(int64_t name, uint32_t key)
+{
+    switch (key) {
+    case CURVE_NAME:
+        return true;
+    case CURVE_VALUE:
+        return name == CONFIG_CONSTANT;
+    case CURVE_START:
+    case CURVE_END:
+        return name == CONFIG_COSINE || name == CONFIG_LINEAR;
+    case CURVE_VALUES:
+        return name == CONFIG_MULTISTEP || name == CONFIG_STEPS;
+    default: /* the milestones */
+        return name == CONFIG_MULTISTEP;
+    }
+}
+
 bool config_is_used(const struct trainer_config *c, uint32_t key)
 {
-    static const int users[CURVE_KEYS] = {
-        ~0, 1 << CONFIG_CONSTANT, 1 << CONFIG_COSINE | 1 << CONFIG_LINEAR,
-        1 << CONFIG_COSINE | 1 << CONFIG_LINEAR,
-        1 << CONFIG_MULTISTEP | 1 << CONFIG_STEPS, 1 << CONFIG_MULTISTEP
-    };
     const bool composite = c->curve[0].name == CONFIG_COMPOSITE;
     const uint64_t part = (key - CONFIG_curve0) / CURVE_KEYS;
 
     if (key == CONFIG_lengths)
         return composite;
+    if (key == CONFIG_algorithm)
+        return c->optimizer == CONFIG_ZERO;
     if (key < CONFIG_curve0 || key > CONFIG_end8)
-        return key != CONFIG_algorithm || c->optimizer == CONFIG_ZERO;
-    return (part == 0 || (composite && part <= c->lengths.count)) &&
-           users[(key - CONFIG_curve0) % CURVE_KEYS] >> c->curve[part].name & 1;
+        return true;
+    if (part > 0 && (!composite || part > c->lengths.count))
+        return false;
+    return curve_uses(c->curve[part].name, (key - CONFIG_curve0) % CURVE_KEYS);
 }
 
 /* A rule that is broken, in which key, and the sentence that says so. */
@@ -134,25 +171,36 @@ static bool check(struct trainer_config *c, const struct rule *rule)
     return true;
 }
 
+/* Whether each milestone of multistep lies in the run, after the one before,
+   and between two values. */
+static bool has_milestones(const struct config_curve *curve,
+                           int64_t num_epochs)
+{
+    const double *epochs = curve->milestones.items;
+    uint64_t i;
+
+    for (i = 0; i < curve->milestones.count; i++)
+        if (epochs[i] >= (double)num_epochs ||
+            (i > 0 && epochs[i] <= epochs[i - 1]))
+            return false;
+    return curve->values.count == curve->milestones.count + 1;
+}
+
 /* The schedule, or a part of a composite one. */
 static bool check_curve(struct trainer_config *c, uint32_t part)
 {
     const struct config_curve *curve = &c->curve[part];
     const uint32_t key = CONFIG_curve0 + part * CURVE_KEYS;
-    const double *at = curve->milestones.items;
-    bool bad = curve->values.count != curve->milestones.count + 1;
-    uint64_t i;
-
-    for (i = 0; i < curve->milestones.count; i++)
-        bad = bad || at[i] >= (double)c->num_epochs ||
-              (i > 0 && at[i] <= at[i - 1]);
     const struct rule rules[] = {
         {curve->name == CONFIG_STEPS && curve->values.count == 0,
          key + CURVE_VALUES, "step needs an item"},
-        {curve->name == CONFIG_MULTISTEP && bad, key + CURVE_MILESTONES,
+        {curve->name == CONFIG_MULTISTEP &&
+             !has_milestones(curve, c->num_epochs),
+         key + CURVE_MILESTONES,
          "the milestones of multistep, which is the default, must increase, be "
          "below num_epochs and be one fewer than the values"},
-        {!isfinite(curve_at(c, curve, 0)), CONFIG_auto_scale, /* over 0 */
+        /* It would be divided by 0. */
+        {!isfinite(curve_at(c, curve, 0)), CONFIG_auto_scale,
          "cannot scale a schedule whose first rate is 0"},
         {0}
     };
@@ -177,10 +225,23 @@ static bool is_composed(const struct trainer_config *c)
            sum - lengths[count - 1] < 1;
 }
 
+static bool check_curves(struct trainer_config *c)
+{
+    uint32_t part;
+
+    if (c->curve[0].name != CONFIG_COMPOSITE)
+        return check_curve(c, 0);
+    for (part = 1; part <= c->lengths.count; part++)
+        if (!check_curve(c, part))
+            return false;
+    return true;
+}
+
 static bool check_keys(struct trainer_config *c, int64_t processes)
 {
     const bool zero = c->optimizer == CONFIG_ZERO;
-    const bool sgd = (zero ? c->algorithm : c->optimizer) == CONFIG_SGD;
+    const int64_t algorithm = zero ? c->algorithm : c->optimizer;
+    const bool sgd = algorithm == CONFIG_SGD;
     const bool off = !c->use_zero && c->lines[CONFIG_use_zero] != 0;
     const uint64_t files = c->data_paths.count;
     const struct rule rules[] = {
@@ -247,23 +308,22 @@ static bool check_used(struct trainer_config *c)
 bool config_check(struct trainer_config *c, int64_t processes)
 {
     const bool zero = c->optimizer == CONFIG_ZERO;
-    const uint32_t composite = c->curve[0].name == CONFIG_COMPOSITE;
-    bool good;
-    uint32_t part;
 
     c->world_size = c->num_nodes * c->num_proc_per_node;
     c->global_batch = c->world_size * c->batchsize_per_replica;
     c->splits = c->use_activation_checkpointing
                     ? c->num_activation_checkpointing_splits : 1;
     c->half = c->use_amp && c->opt_level == CONFIG_O1;
-    good = check_keys(c, processes);
-    for (part = composite; good && part <= composite * c->lengths.count; part++)
-        good = check_curve(c, part);
-    if (!good || !check_used(c))
+    if (!check_keys(c, processes) || !check_curves(c) || !check_used(c))
         return false;
     c->use_zero = c->use_zero || zero || c->use_sdp;
-    c->algorithm = zero ? c->algorithm : c->optimizer;
-    c->optimizer = c->algorithm;
-    c->zero_stage = c->use_sdp ? 2 : c->use_zero != 0;
+    if (zero)
+        c->optimizer = c->algorithm;
+    else
+        c->algorithm = c->optimizer;
+    if (c->use_sdp)
+        c->zero_stage = 2;
+    else
+        c->zero_stage = c->use_zero != 0;
     return true;
 }

@@ -14,20 +14,27 @@ static void print_number(const struct config_key *key, double value, FILE *to)
     char text[64];
     double i;
 
-    for (i = 0; !has_range && i < value; i++)
-        word = strstr(word, " or ") + strlen(" or ");
+    if (!has_range)
+        for (i = 0; i < value; i++)
+            word = strstr(word, " or ") + strlen(" or ");
     if (!has_range || (strstr(word, " or ") && strtod(word, NULL) == value)) {
         fprintf(to, "%.*s", (int)strcspn(word, " "), word);
         return;
     }
     snprintf(text, sizeof text, "%.15g", value);
-    fprintf(to, strtod(text, NULL) == value ? "%.15g" : "%.17g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
+    fputs(text, to);
 }
 
 static void print_text(const char *text, FILE *to)
 {
-    for (fputc('"', to); *text; text++)
-        fprintf(to, "%s%c", strchr("\"\\", *text) ? "\\" : "", *text);
+    fputc('"', to);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', to);
+        fputc(*text, to);
+    }
     fputc('"', to);
 }
 
@@ -35,9 +42,10 @@ static void print_item(const struct config_key *key, const void *item, FILE *to)
 {
     if (key->kind == IS_text || key->kind == IS_texts)
         print_text(item, to);
+    else if (key->kind == IS_whole)
+        print_number(key, (double)*(const int64_t *)item, to);
     else
-        print_number(key, key->kind == IS_whole ? (double)*(const int64_t *)item
-                                                : *(const double *)item, to);
+        print_number(key, *(const double *)item, to);
 }
 
 void config_print_key(const struct trainer_config *config, uint32_t number,

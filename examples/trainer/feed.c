@@ -108,11 +108,14 @@ int feed_end_epoch(feed *f, char *words, size_t size)
         statesampler_counts counts;
 
         there += f->text->files[i].train;
+        if (!all) {
+            whole = 0;
+            continue;
+        }
         statesampler_get_counts(s, &counts);
-        whole = whole && all;
-        exact = exact && (!all || statesampler_audit_check(
-                                      &f->served.audits[i],
-                                      counts.positions - counts.padded));
+        if (!statesampler_audit_check(&f->served.audits[i],
+                                      counts.positions - counts.padded))
+            exact = 0;
     }
     if (exact && whole)
         snprintf(words, size, "%" PRIu64 " sequences, each exactly once",

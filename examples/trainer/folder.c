@@ -13,16 +13,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The errors of file systems that cannot flush a folder. */
+static int cannot_flush_folders(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == ENOTSUP;
+}
+
 const char *folder_flush(const char *path)
 {
     const int descriptor = open(path, O_RDONLY);
-    /* Some file systems cannot flush a folder. */
-    const int good = descriptor >= 0 &&
-                     (fsync(descriptor) == 0 || errno == EINVAL ||
-                      errno == ENOSYS || errno == ENOTSUP);
+    int good;
 
-    if (descriptor >= 0)
-        close(descriptor);
+    if (descriptor < 0)
+        return cannot("flush", path);
+    good = fsync(descriptor) == 0 || cannot_flush_folders(errno);
+    close(descriptor);
     return good ? "" : cannot("flush", path);
 }
 
@@ -39,5 +44,8 @@ const char *folder_create(const char *path)
                 return cannot("create the folder", path);
             wrong = folder_flush(dirname(part));
         }
-    return errno == EACCES || errno == EPERM || errno == EROFS ? "" : wrong;
+    /* Who may not open the folder above cannot flush it, but may write here. */
+    if (errno == EACCES || errno == EPERM || errno == EROFS)
+        return "";
+    return wrong;
 }

@@ -16,6 +16,12 @@ enum { LANES = 16 };
 
 /* ---- Products ---- */
 
+/* How BLAS is to read a matrix. */
+static CBLAS_TRANSPOSE flip(matrix m)
+{
+    return m.transposed ? CblasTrans : CblasNoTrans;
+}
+
 void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
               size_t cols, size_t inner, real scale)
 {
@@ -24,8 +30,7 @@ void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
 #else
     cblas_sgemm(
 #endif
-        CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
-        b.transposed ? CblasTrans : CblasNoTrans, (blasint)rows, (blasint)cols,
+        CblasRowMajor, flip(a), flip(b), (blasint)rows, (blasint)cols,
         (blasint)inner, scale, a.at, (blasint)a.stride, b.at,
         (blasint)b.stride, 0, out, (blasint)out_stride);
 }

@@ -21,9 +21,9 @@ static const char log_begin[] = "a log of the trainer";
 static int lock(int file)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const int waits = getenv("TRAINER_AGAIN") != NULL;
+    const int again = getenv("TRAINER_AGAIN") != NULL;
 
-    return fcntl(file, waits ? F_SETLKW : F_SETLK, &whole) == 0;
+    return fcntl(file, again ? F_SETLKW : F_SETLK, &whole) == 0;
 }
 
 /* Opens and locks a file, which may not be a link or a pipe. */
@@ -33,17 +33,18 @@ static const char *open_locked(FILE **log, const char *path)
         open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
     struct stat about;
 
+    if (file < 0 && errno == ELOOP)
+        return complain("cannot write %s: it is a link", path);
     if (file < 0)
-        return errno == ELOOP ? complain("cannot write %s: it is a link", path)
-                              : cannot("write", path);
+        return cannot("write", path);
     if (fstat(file, &about) == 0 && !S_ISREG(about.st_mode))
         return complain("cannot write %s: it is not a regular file", path);
-    if (!lock(file))
-        return errno == EAGAIN || errno == EACCES
-                   ? complain("cannot write %s: another run is using it; wait "
-                              "for its end, or choose another CHECKPOINT.DIR",
-                              path)
-                   : cannot("write", path);
+    if (!lock(file)) {
+        if (errno != EAGAIN && errno != EACCES)
+            return cannot("write", path);
+        return complain("cannot write %s: another run is using it; wait for "
+                        "its end, or choose another CHECKPOINT.DIR", path);
+    }
     *log = fdopen(file, "r+b");
     return *log ? "" : cannot("write", path);
 }
@@ -84,9 +85,9 @@ const char *log_check(const run *r, int *failed)
         return "";
     do { /* ends: at its end, or at that of the run's lines */
         const uint64_t left = r->log_bytes - at;
+        const size_t size = left < sizeof some ? left : sizeof some;
 
-        got = pread(fileno(r->log), some,
-                    left < sizeof some ? left : sizeof some, (off_t)at);
+        got = pread(fileno(r->log), some, size, (off_t)at);
         *failed = got < 0;
         if (*failed)
             return cannot("read", r->log_path);
@@ -95,9 +96,9 @@ const char *log_check(const run *r, int *failed)
     } while (got > 0);
     if (at == r->log_bytes && hash == r->log_hash)
         return "";
-    return complain("%s %s", r->log_path,
-                    at == 0 ? "was missing or is empty"
-                            : "has lost or changed lines");
+    if (at == 0)
+        return complain("%s was missing or is empty", r->log_path);
+    return complain("%s has lost or changed lines", r->log_path);
 }
 
 const char *log_cut(run *r)

@@ -75,7 +75,7 @@ void look(const char *path, const char *words)
     r.world = 1;
     agree(checkpoint_config(path, &r.config));
     run_init_model(&r);
-    agree(checkpoint_begin(&r, path, 0));
+    agree(checkpoint_take_weights(&r, path));
     if (words)
         write_text(&r.model, words);
     else

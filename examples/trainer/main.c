@@ -60,10 +60,11 @@ static int read_config(struct trainer_config *c, int world, int count,
             good = config_fail(c, -1, argument, "unknown option; see --help");
         else if (argument[strcspn(argument, "=/")] == '=')
             good = config_override(c, argument);
+        else if (i == 0)
+            good = config_read(c, argument);
         else
-            good = i == 0 ? config_read(c, argument)
-                          : config_fail(c, -1, argument, "at most one file is "
-                                        "allowed, before all keys");
+            good = config_fail(c, -1, argument, "at most one file is allowed, "
+                               "before all keys");
     }
     good = good && config_check(c, world);
     if (!good)
@@ -212,21 +213,28 @@ static void stop(int number)
     run_stop = 1;
 }
 
-/* Resumes from a checkpoint, if there is one. */
+/* Resumes from a checkpoint, if there is one; otherwise begins a run, with what
+   it takes from another. */
 static void resume(run *r)
 {
     const struct trainer_config *c = &r->config;
-    const char *from = *c->extend ? c->extend : c->params_file;
     char name[64] = "";
 
     agree(log_open(r));
     agree(checkpoint_load(r, name));
-    if (!name[0] && *from)
-        agree(checkpoint_begin(r, from, *c->extend));
-    agree(log_cut(r));
-    if (!name[0] && *from)
-        tell(r, "", "a new run, which %s %s",
-             *c->extend ? "extends" : "has the weights of", from);
+    if (name[0]) {
+        agree(log_cut(r));
+    } else if (*c->extend) {
+        agree(checkpoint_extend(r, c->extend));
+        agree(log_cut(r));
+        tell(r, "", "a new run, which extends %s", c->extend);
+    } else if (*c->params_file) {
+        agree(checkpoint_take_weights(r, c->params_file));
+        agree(log_cut(r));
+        tell(r, "", "a new run, which has the weights of %s", c->params_file);
+    } else {
+        agree(log_cut(r));
+    }
     if (r->rank == 0 && name[0])
         fprintf(stderr, "trainer: resuming from %s\n", name);
     if (r->rank == 0 && r->feed.again > 0)
@@ -283,6 +291,14 @@ static int print_only(run *r, int argc, char **argv)
     return 1;
 }
 
+/* The exit status after the run. */
+static int end_run(const run *r)
+{
+    if (end_print() != 0)
+        return 1;
+    return is_done(r) ? 0 : 128 + SIGTERM;
+}
+
 int main(int argc, char **argv)
 {
     static run r;
@@ -301,7 +317,7 @@ int main(int argc, char **argv)
     else if (r.rank == 0)
         printf("stopped by a signal after step %" PRIu64 ", saved\n", r.step);
     /* Before MPI_Finalize, in which a process may still die. */
-    status = end_print() ? 1 : is_done(&r) ? 0 : 128 + SIGTERM;
+    status = end_run(&r);
     MPI_Finalize();
     return status;
 }

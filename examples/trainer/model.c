@@ -21,7 +21,8 @@ static void tensor_add(model *m, const char *layer, const char *what,
     t->columns = columns;
     t->kind = kind;
     m->num_weights += t->size;
-    m->largest = t->size > m->largest ? t->size : m->largest;
+    if (t->size > m->largest)
+        m->largest = t->size;
 }
 
 /* The tensors of a block: each of these weights, and then its bias. The model
@@ -106,8 +107,9 @@ static void kept_take(model *m, model_kept *kept)
 void model_init(model *m, const model_shape *shape, size_t splits, int half)
 {
     const size_t rows = shape->context, stream = rows * shape->width;
-    const size_t wide = /* columns of the widest matrix inside of a block */
-        shape->mlp > 3 * shape->width ? shape->mlp : 3 * shape->width;
+    const size_t qkv = 3 * shape->width;
+    /* The columns of the widest matrix in a block. */
+    const size_t wide = shape->mlp > qkv ? shape->mlp : qkv;
     size_t longest, i;
 
     memset(m, 0, sizeof *m);
@@ -345,9 +347,9 @@ static void branch(model *m, const real *in, size_t t)
     add(m->stream, m->d_branch, m->shape.context * m->shape.width);
 }
 
-/* From stream to stream, or without `ends` to the last layer's input; keeps
-   what the backward pass needs. t: the block's first tensor. */
-static void block_forward(model *m, size_t t, model_kept *kept, int ends)
+/* From the stream to the last layer's input; keeps what the backward pass
+   needs. t: the block's first tensor. */
+static void block_keep(model *m, size_t t, model_kept *kept)
 {
     const size_t rows = m->shape.context;
     const size_t bytes = rows * m->shape.width * sizeof(real);
@@ -368,8 +370,12 @@ static void block_forward(model *m, size_t t, model_kept *kept, int ends)
     keep(m, kept, KEEP_FC);
     gelu(k[KEEP_GELU], k[KEEP_FC], rows * m->shape.mlp);
     keep(m, kept, KEEP_GELU);
-    if (ends)
-        branch(m, k[KEEP_GELU], t + OUT);
+}
+
+/* From the last layer's input to the stream. */
+static void block_end(model *m, size_t t, const model_kept *kept)
+{
+    branch(m, kept->values[KEEP_GELU], t + OUT);
 }
 
 /* From d_stream to the derivative of `in`, in d_wide. */
@@ -455,24 +461,52 @@ static size_t first_block(const model *m, size_t segment)
     return segment * m->shape.layers / m->segments;
 }
 
-/* Runs the blocks of a segment on m->stream. If it runs again, for the backward
-   pass, the output of its last block is not needed. */
-static void segment_forward(model *m, size_t s, int again)
+static size_t first_tensor(size_t block)
+{
+    return BEFORE + block * OF_BLOCK;
+}
+
+/* Runs the blocks of a segment on m->stream. */
+static void segment_forward(model *m, size_t s)
 {
     const size_t first = first_block(m, s), end = first_block(m, s + 1);
     size_t b;
 
-    for (b = first; b < end; b++)
-        block_forward(m, BEFORE + b * OF_BLOCK, &m->kept[b - first],
-                      !again || b + 1 < end);
+    for (b = first; b < end; b++) {
+        block_keep(m, first_tensor(b), &m->kept[b - first]);
+        block_end(m, first_tensor(b), &m->kept[b - first]);
+    }
+}
+
+/* Runs them again for what the backward pass needs, which is not the output of
+   the last one. */
+static void segment_again(model *m, size_t s)
+{
+    const size_t first = first_block(m, s), end = first_block(m, s + 1);
+    size_t b;
+
+    for (b = first; b < end; b++) {
+        block_keep(m, first_tensor(b), &m->kept[b - first]);
+        if (b + 1 < end)
+            block_end(m, first_tensor(b), &m->kept[b - first]);
+    }
+}
+
+static void segment_back(model *m, size_t s)
+{
+    const size_t first = first_block(m, s);
+    size_t b;
+
+    for (b = first_block(m, s + 1); b-- > first;)
+        block_back(m, first_tensor(b), &m->kept[b - first]);
 }
 
 double model_leaf(model *m, const unsigned char *bytes, real scale,
                   model_sink *sink, void *context)
 {
     const size_t size = m->shape.context * m->shape.width * sizeof(real);
-    size_t s, b;
     double nats;
+    size_t s;
 
     m->sink = sink;
     m->context = context;
@@ -480,7 +514,7 @@ double model_leaf(model *m, const unsigned char *bytes, real scale,
     for (s = 0; s < m->segments; s++) {
         if (s + 1 < m->segments)
             memcpy(m->inputs[s], m->stream, size);
-        segment_forward(m, s, 0);
+        segment_forward(m, s);
     }
     nats = head(m, bytes + 1, scale);
     if (!sink)
@@ -489,11 +523,9 @@ double model_leaf(model *m, const unsigned char *bytes, real scale,
     for (s = m->segments; s-- > 0;) {
         if (s + 1 < m->segments) {
             memcpy(m->stream, m->inputs[s], size);
-            segment_forward(m, s, 1);
+            segment_again(m, s);
         }
-        for (b = first_block(m, s + 1); b-- > first_block(m, s);)
-            block_back(m, BEFORE + b * OF_BLOCK,
-                       &m->kept[b - first_block(m, s)]);
+        segment_back(m, s);
     }
     embed_back(m, bytes);
     return nats;

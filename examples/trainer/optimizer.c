@@ -6,12 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The weights; with them SGD keeps the momentum, if there is one, and AdamW two
+   moments. */
+static int arrays_of(const struct trainer_config *c)
+{
+    if (c->algorithm == CONFIG_ADAMW)
+        return 3;
+    return c->momentum > 0 ? 2 : 1;
+}
+
 void optimizer_init(const struct trainer_config *c, model *m)
 {
     size_t t;
     int i;
 
-    m->arrays = c->algorithm == CONFIG_ADAMW ? 3 : c->momentum > 0 ? 2 : 1;
+    m->arrays = arrays_of(c);
     for (t = 0; t < m->num_tensors; t++)
         for (i = 1; i < m->arrays; i++)
             if (c->zero_stage == 0 || m->tensors[t].mine)
@@ -66,8 +75,10 @@ static void larc(const struct trainer_config *c, const model_tensor *t,
         return;
     adapted = c->larc_trust_coefficient * length /
               (slope + length * decay + c->larc_eps);
-    if (c->larc_clip)
-        adapted = adapted / rate < 1 ? adapted / rate : 1;
+    if (c->larc_clip) {
+        adapted /= rate;
+        adapted = adapted < 1 ? adapted : 1;
+    }
     for (i = 0; i < t->size; i++)
         gradient[i] = (gradient[i] + (float)decay * weight[i]) *
                       (float)adapted;
@@ -202,7 +213,10 @@ enum { GROWS = 2000 }; /* steps without overflow until the scale doubles */
 void scaler_init(scaler *s, int half, double fixed)
 {
     s->dynamic = half && fixed <= 0;
-    s->scale = s->dynamic ? 65536 : half ? fixed : 1;
+    if (s->dynamic)
+        s->scale = 65536;
+    else
+        s->scale = half ? fixed : 1;
     s->unskipped = 0;
 }
 
@@ -213,9 +227,13 @@ int scaler_skips(scaler *s, int overflowed)
     if (overflowed) {
         s->scale /= 2;
         s->unskipped = 0;
-    } else if (++s->unskipped == GROWS) {
-        s->scale = s->scale < MOST ? s->scale * 2 : s->scale;
+        return 1;
+    }
+    s->unskipped++;
+    if (s->unskipped == GROWS) {
+        if (s->scale < MOST)
+            s->scale *= 2;
         s->unskipped = 0;
     }
-    return overflowed;
+    return 0;
 }

@@ -66,9 +66,9 @@ void reduce_init(reduce *r, const model *m,
     r->config = config;
     r->requests = memory_take(MEMORY_WORK, m->num_tensors, sizeof *r->requests);
     if (config->zero_stage == 2 && elements >= 0) {
-        r->capacity = elements > 0 && (size_t)elements < m->largest
-                          ? (size_t)elements
-                          : m->largest; /* 0: whole tensors */
+        r->capacity = m->largest; /* 0: whole tensors */
+        if (elements > 0 && (size_t)elements < m->largest)
+            r->capacity = (size_t)elements;
         r->piece = memory_take(MEMORY_GRADIENTS, r->capacity, 8);
     } else {
         all = memory_take(MEMORY_GRADIENTS, m->num_weights, 8);
@@ -76,9 +76,10 @@ void reduce_init(reduce *r, const model *m,
     for (t = 0; t < m->num_tensors; t++) {
         model_tensor *is = m->tensors + t;
 
-        if (all || is->mine)
-            is->sum = all ? all + is->offset
-                          : memory_take(MEMORY_GRADIENTS, is->size, 8);
+        if (all)
+            is->sum = all + is->offset;
+        else if (is->mine)
+            is->sum = memory_take(MEMORY_GRADIENTS, is->size, 8);
     }
 }
 
@@ -96,10 +97,12 @@ static void begin_sum(reduce *r, int64_t *values, size_t count,
     MPI_Request *request = &r->requests[r->begun++];
 
     *request = MPI_REQUEST_NULL;
-    if (r->config->zero_stage == 2)
-        MPI_Ireduce(is->mine ? MPI_IN_PLACE : values, is->mine ? values : NULL,
-                    (int)count, MPI_INT64_T, MPI_SUM, is->owner, MPI_COMM_WORLD,
-                    request);
+    if (r->config->zero_stage == 2 && is->mine)
+        MPI_Ireduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
+                    is->owner, MPI_COMM_WORLD, request);
+    else if (r->config->zero_stage == 2)
+        MPI_Ireduce(values, NULL, (int)count, MPI_INT64_T, MPI_SUM, is->owner,
+                    MPI_COMM_WORLD, request);
     else if (r->config->manual_gradient_reduction || is == r->m->tensors)
         MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
                       MPI_COMM_WORLD); /* faster; there is nothing to overlap */
@@ -135,7 +138,9 @@ static void send_pieces(reduce *r, const model_tensor *is, const real *gradient)
     size_t from, count, i;
 
     for (from = 0; from < is->size; from += count) {
-        count = is->size - from < r->capacity ? is->size - from : r->capacity;
+        const size_t left = is->size - from;
+
+        count = left < r->capacity ? left : r->capacity;
         memset(r->piece, 0, count * 8);
         if (gradient)
             r->totals[REDUCE_OVERFLOWS] += reduce_round(
@@ -209,10 +214,10 @@ void reduce_finish(reduce *r)
 
 double reduce_mean_loss(const reduce *r)
 {
-    return r->totals[REDUCE_NO_LOSS]
-               ? (double)NAN
-               : (double)r->totals[REDUCE_NATS] / PARTS /
-                     (double)r->totals[REDUCE_COUNT];
+    if (r->totals[REDUCE_NO_LOSS] != 0)
+        return (double)NAN;
+    return (double)r->totals[REDUCE_NATS] / PARTS /
+           (double)r->totals[REDUCE_COUNT];
 }
 
 void reduce_gradient(const reduce *r, size_t tensor, real *gradient)

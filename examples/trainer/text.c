@@ -48,9 +48,11 @@ static const text *mapped; /* by text_open */
    call no printf. */
 static size_t append(char *line, size_t used, size_t room, const char *words)
 {
+    const size_t left = room - used;
     size_t count = strlen(words);
 
-    count = count < room - used ? count : room - used;
+    if (count > left)
+        count = left;
     memcpy(line + used, words, count);
     return used + count;
 }
@@ -105,15 +107,18 @@ static uint64_t at_most(int64_t limit, uint64_t count)
     return count < (uint64_t)limit ? count : (uint64_t)limit;
 }
 
-/* Maps and hashes a file, and counts its training and held-out sequences. */
-static const char *add(text *t, const char *path, int test,
-                       const struct trainer_config *config)
+static uint64_t sequences_of(const text *t, const text_file *f)
 {
-    text_file *f = &t->files[t->num_files++];
+    return f->size / t->length;
+}
+
+/* Maps and hashes the next file. */
+static const char *map(text *t, text_file *f, const char *path)
+{
     const struct stat *about = &f->about;
-    uint64_t sequences;
     void *at;
 
+    t->num_files++;
     f->path = path;
     f->descriptor = open(path, O_RDONLY | O_NONBLOCK); /* it may be a pipe */
     if (f->descriptor < 0 || fstat(f->descriptor, &f->about) != 0)
@@ -122,8 +127,7 @@ static const char *add(text *t, const char *path, int test,
         return complain("cannot use the text %s: it is not a regular file",
                         path);
     f->size = (uint64_t)about->st_size;
-    sequences = f->size / t->length;
-    if (sequences == 0)
+    if (sequences_of(t, f) == 0)
         return complain("the text %s has %" PRIu64 " bytes, but a sequence "
                         "needs %" PRIu64, path, f->size, t->length);
     at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0);
@@ -132,10 +136,39 @@ static const char *add(text *t, const char *path, int test,
     f->bytes = (const unsigned char *)at;
     f->hash = hash_file(f);
     t->hash = text_hash(t->hash, &f->hash, 8);
-    f->every = test ? 1 : TENTH;
-    f->train = at_most(config->data_limit, sequences - sequences / f->every);
-    if (test || config->test_data_paths.count == 0)
-        f->held = at_most(config->test_data_limit, sequences / f->every);
+    return "";
+}
+
+/* A file of DATA.TRAIN; without files of DATA.TEST a part of it is held out. */
+static const char *add_train(text *t, const char *path,
+                             const struct trainer_config *config)
+{
+    text_file *f = &t->files[t->num_files];
+    const char *wrong = map(t, f, path);
+    uint64_t tenth;
+
+    if (*wrong)
+        return wrong;
+    f->every = TENTH;
+    tenth = sequences_of(t, f) / TENTH;
+    f->train = at_most(config->data_limit, sequences_of(t, f) - tenth);
+    if (config->test_data_paths.count == 0)
+        f->held = at_most(config->test_data_limit, tenth);
+    t->held += f->held;
+    return "";
+}
+
+/* A file of DATA.TEST: all of it is held out. */
+static const char *add_test(text *t, const char *path,
+                            const struct trainer_config *config)
+{
+    text_file *f = &t->files[t->num_files];
+    const char *wrong = map(t, f, path);
+
+    if (*wrong)
+        return wrong;
+    f->every = 1;
+    f->held = at_most(config->test_data_limit, sequences_of(t, f));
     t->held += f->held;
     return "";
 }
@@ -158,9 +191,9 @@ const char *text_open(text *t, const struct trainer_config *config)
     t->length = (uint64_t)config->context + 1;
     t->hash = text_hash(TEXT_HASH, &count, sizeof count);
     for (i = 0; i < count && !*wrong; i++)
-        wrong = add(t, train->items[i], 0, config);
+        wrong = add_train(t, train->items[i], config);
     for (i = 0; i < test->count && !*wrong; i++)
-        wrong = add(t, test->items[i], 1, config);
+        wrong = add_test(t, test->items[i], config);
     return wrong;
 }
 
