@@ -123,12 +123,12 @@ typedef const char *move_part(saved *s, uint64_t place, void *bytes,
 static const char *write_part(saved *s, uint64_t place, void *bytes,
                               size_t size, const char *name)
 {
-    const uint64_t is = hash(s, bytes, size);
+    const uint64_t hashed = hash(s, bytes, size);
 
     (void)name;
     if (fseeko(s->file, (off_t)place, SEEK_SET) != 0 ||
         fwrite(bytes, 1, size, s->file) != size ||
-        fwrite(&is, sizeof is, 1, s->file) != 1)
+        fwrite(&hashed, sizeof hashed, 1, s->file) != 1)
         return cannot("write", s->path);
     return "";
 }
@@ -160,11 +160,11 @@ static const char *move_tensors(saved *s, int arrays, move_part *move)
 
     for (i = 0; i < arrays; i++)
         for (t = 0; t < m->num_tensors; t++) {
-            const model_tensor *is = m->tensors + t;
-            const size_t size = is->size * sizeof(float);
+            const model_tensor *tensor = m->tensors + t;
+            const size_t size = tensor->size * sizeof(float);
 
-            if (is->mine && !*wrong)
-                wrong = move(s, place, is->array[i], size, is->name);
+            if (tensor->mine && !*wrong)
+                wrong = move(s, place, tensor->array[i], size, tensor->name);
             place += pages(size);
         }
     return wrong;
@@ -176,7 +176,7 @@ static const char *move_tensors(saved *s, int arrays, move_part *move)
 static void make_head(saved *s)
 {
     run *r = s->r;
-    const checkpoint_head is = {.format = FORMAT,
+    const checkpoint_head fields = {.format = FORMAT,
                                 .step = r->step,
                                 .skipped = r->skipped,
                                 .texts = r->text.hash,
@@ -191,13 +191,13 @@ static void make_head(saved *s)
 
     if (!to)
         abort();
-    fwrite(&is, sizeof is, 1, to);
-    fseeko(to, (off_t)is.feed_bytes, SEEK_CUR);
+    fwrite(&fields, sizeof fields, 1, to);
+    fseeko(to, (off_t)fields.feed_bytes, SEEK_CUR);
     config_print(&r->config, to);
     if (fclose(to) != 0)
         abort();
     s->head = (checkpoint_head *)head;
-    s->head->config_bytes = size - head_bytes(&is);
+    s->head->config_bytes = size - head_bytes(&fields);
     memcpy(s->head->blas, r->blas, sizeof r->blas);
     feed_save(&r->feed, (unsigned char *)(s->head + 1));
 }

@@ -17,13 +17,13 @@ static void print_tensors(const model *m)
 
     printf("%-28s %9s %16s\n", "tensor", "size", "root mean square");
     for (t = 0; t < m->num_tensors; t++) {
-        const model_tensor *is = m->tensors + t;
+        const model_tensor *tensor = m->tensors + t;
         double squares = 0;
 
-        for (i = is->offset; i < is->offset + is->size; i++)
+        for (i = tensor->offset; i < tensor->offset + tensor->size; i++)
             squares += (double)m->weights[i] * (double)m->weights[i];
-        printf("%-28s %9zu %16.6f\n", is->name, is->size,
-               sqrt(squares / (double)is->size));
+        printf("%-28s %9zu %16.6f\n", tensor->name, tensor->size,
+               sqrt(squares / (double)tensor->size));
     }
 }
 

@@ -157,19 +157,20 @@ void model_fill(model *m, uint64_t seed)
     size_t t, i;
 
     for (t = 0; t < m->num_tensors; t++) {
-        const model_tensor *is = m->tensors + t;
+        const model_tensor *tensor = m->tensors + t;
         const int random =
-            is->kind == MODEL_MATRIX || is->kind == MODEL_EMBEDDING;
-        const real fixed = is->kind == MODEL_NORM && strstr(is->name, "weight");
+            tensor->kind == MODEL_MATRIX || tensor->kind == MODEL_EMBEDDING;
+        const real fixed =
+            tensor->kind == MODEL_NORM && strstr(tensor->name, "weight");
         const double deviation =
-            strstr(is->name, "proj.weight") ? residual : 0.02;
+            strstr(tensor->name, "proj.weight") ? residual : 0.02;
         statesampler_desc desc = {.num_samples = 1, .seed = seed};
         statesampler hash;
 
-        desc.stream = text_hash(TEXT_HASH, is->name, strlen(is->name));
+        desc.stream = text_hash(TEXT_HASH, tensor->name, strlen(tensor->name));
         statesampler_init(&hash, &desc);
-        for (i = 0; i < is->size; i++)
-            is->array[0][i] =
+        for (i = 0; i < tensor->size; i++)
+            tensor->array[0][i] =
                 random ? (real)(deviation *
                                 normal(statesampler_sample_seed(&hash, 0, i)))
                        : fixed;
@@ -222,9 +223,9 @@ static void layer(model *m, real *out, const real *in, size_t t)
 static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
                        size_t t)
 {
-    const model_tensor *is = m->tensors + t;
-    const size_t rows = m->shape.context, inputs = is->columns;
-    const size_t outputs = is->size / inputs;
+    const model_tensor *tensor = m->tensors + t;
+    const size_t rows = m->shape.context, inputs = tensor->columns;
+    const size_t outputs = tensor->size / inputs;
     size_t row;
 
     if (t + 1 < m->num_tensors) {
@@ -236,7 +237,7 @@ static void layer_back(model *m, real *d_in, const real *d_out, const real *in,
     }
     multiply(m->gradient, inputs, (matrix){d_out, outputs, 1},
              (matrix){in, inputs, 0}, outputs, inputs, rows, 1);
-    round_o1(m, m->gradient, is->size);
+    round_o1(m, m->gradient, tensor->size);
     m->sink(m->context, t, m->gradient);
     multiply(d_in, inputs, (matrix){d_out, outputs, 0},
              (matrix){weight(m, t), inputs, 0}, rows, inputs, outputs, 1);

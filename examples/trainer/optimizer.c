@@ -189,17 +189,17 @@ void optimizer_step(const struct trainer_config *c, model *m, const reduce *r,
     size_t t, i;
 
     for (t = 0; t < m->num_tensors; t++) {
-        const model_tensor *is = m->tensors + t;
+        const model_tensor *tensor = m->tensors + t;
 
-        if (c->zero_stage > 0 && !is->mine)
+        if (c->zero_stage > 0 && !tensor->mine)
             continue;
         reduce_gradient(r, t, m->gradient);
-        for (i = 0; clip < 1 && i < is->size; i++)
+        for (i = 0; clip < 1 && i < tensor->size; i++)
             m->gradient[i] *= clip;
         if (c->algorithm == CONFIG_ADAMW)
-            optimizer_adamw(c, is, m->gradient, rate, step);
+            optimizer_adamw(c, tensor, m->gradient, rate, step);
         else
-            optimizer_sgd(c, is, m->gradient, rate);
+            optimizer_sgd(c, tensor, m->gradient, rate);
     }
     if (c->zero_stage > 0)
         optimizer_share(m, 1);

@@ -42,14 +42,14 @@ void reduce_owners(model *m, int rank, int world)
     int i;
 
     for (t = 0; t < m->num_tensors; t++) {
-        model_tensor *is = m->tensors + t;
+        model_tensor *tensor = m->tensors + t;
 
-        is->owner = 0;
+        tensor->owner = 0;
         for (i = 1; i < world; i++)
-            if (sum[i] < sum[is->owner])
-                is->owner = i;
-        is->mine = is->owner == rank;
-        sum[is->owner] += is->size;
+            if (sum[i] < sum[tensor->owner])
+                tensor->owner = i;
+        tensor->mine = tensor->owner == rank;
+        sum[tensor->owner] += tensor->size;
     }
     free(sum);
 }
@@ -74,12 +74,12 @@ void reduce_init(reduce *r, const model *m,
         all = memory_take(MEMORY_GRADIENTS, m->num_weights, 8);
     }
     for (t = 0; t < m->num_tensors; t++) {
-        model_tensor *is = m->tensors + t;
+        model_tensor *tensor = m->tensors + t;
 
         if (all)
-            is->sum = all + is->offset;
-        else if (is->mine)
-            is->sum = memory_take(MEMORY_GRADIENTS, is->size, 8);
+            tensor->sum = all + tensor->offset;
+        else if (tensor->mine)
+            tensor->sum = memory_take(MEMORY_GRADIENTS, tensor->size, 8);
     }
 }
 
@@ -92,18 +92,18 @@ static void end_sums(reduce *r)
 /* Begins to sum values over all processes: for a tensor's owner in stage 2, or
    for all. By hand, and by pieces, it also ends. */
 static void begin_sum(reduce *r, int64_t *values, size_t count,
-                      const model_tensor *is)
+                      const model_tensor *tensor)
 {
     MPI_Request *request = &r->requests[r->begun++];
 
     *request = MPI_REQUEST_NULL;
-    if (r->config->zero_stage == 2 && is->mine)
+    if (r->config->zero_stage == 2 && tensor->mine)
         MPI_Ireduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
-                    is->owner, MPI_COMM_WORLD, request);
+                    tensor->owner, MPI_COMM_WORLD, request);
     else if (r->config->zero_stage == 2)
-        MPI_Ireduce(values, NULL, (int)count, MPI_INT64_T, MPI_SUM, is->owner,
-                    MPI_COMM_WORLD, request);
-    else if (r->config->manual_gradient_reduction || is == r->m->tensors)
+        MPI_Ireduce(values, NULL, (int)count, MPI_INT64_T, MPI_SUM,
+                    tensor->owner, MPI_COMM_WORLD, request);
+    else if (r->config->manual_gradient_reduction || tensor == r->m->tensors)
         MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_INT64_T, MPI_SUM,
                       MPI_COMM_WORLD); /* faster; there is nothing to overlap */
     else
@@ -118,36 +118,37 @@ static void begin_sum(reduce *r, int64_t *values, size_t count,
 /* Sends the sums from this tensor on, in one bucket, unless the tensor before
    fits into it too; in stage 2 each tensor has its own owner. Tensors come from
    the last to the first, as in the backward pass. */
-static void tensor_end(reduce *r, const model_tensor *is)
+static void tensor_end(reduce *r, const model_tensor *tensor)
 {
     const double cap = r->config->ddp_bucket_cap_mb * 1048576;
-    const size_t count = r->rest - is->offset;
+    const size_t count = r->rest - tensor->offset;
 
-    if (is != r->m->tensors && r->config->zero_stage < 2 &&
-        (double)(count + is[-1].size) * 8 <= cap)
+    if (tensor != r->m->tensors && r->config->zero_stage < 2 &&
+        (double)(count + tensor[-1].size) * 8 <= cap)
         return;
-    begin_sum(r, is->sum, count, is);
-    r->rest = is->offset;
+    begin_sum(r, tensor->sum, count, tensor);
+    r->rest = tensor->offset;
 }
 
 /* ---- By pieces, after each leaf: only the owner has the sum ---- */
 
 /* gradient: NULL if this process has no leaf where another one has. */
-static void send_pieces(reduce *r, const model_tensor *is, const real *gradient)
+static void send_pieces(reduce *r, const model_tensor *tensor,
+                        const real *gradient)
 {
     size_t from, count, i;
 
-    for (from = 0; from < is->size; from += count) {
-        const size_t left = is->size - from;
+    for (from = 0; from < tensor->size; from += count) {
+        const size_t left = tensor->size - from;
 
         count = left < r->capacity ? left : r->capacity;
         memset(r->piece, 0, count * 8);
         if (gradient)
             r->totals[REDUCE_OVERFLOWS] += reduce_round(
                 r->piece, gradient + from, count, r->unscale);
-        begin_sum(r, r->piece, count, is);
-        for (i = 0; is->mine && i < count; i++)
-            is->sum[from + i] += r->piece[i];
+        begin_sum(r, r->piece, count, tensor);
+        for (i = 0; tensor->mine && i < count; i++)
+            tensor->sum[from + i] += r->piece[i];
     }
 }
 
@@ -170,21 +171,21 @@ void reduce_begin(reduce *r, double unscale, uint64_t leaves, uint64_t most)
 void reduce_sink(void *context, size_t tensor, const real *gradient)
 {
     reduce *r = (reduce *)context;
-    const model_tensor *is = r->m->tensors + tensor;
+    const model_tensor *t = r->m->tensors + tensor;
     const int last = r->totals[REDUCE_COUNT] + 1 == r->leaves;
     int done;
 
     if (r->piece) {
-        send_pieces(r, is, gradient);
+        send_pieces(r, t, gradient);
         return;
     }
     r->totals[REDUCE_OVERFLOWS] +=
-        reduce_round(is->sum, gradient, is->size, r->unscale);
+        reduce_round(t->sum, gradient, t->size, r->unscale);
     if (!last || r->config->manual_gradient_reduction)
         return;
     /* MPI makes progress only while it is called. */
     MPI_Testall(r->begun, r->requests, &done, MPI_STATUSES_IGNORE);
-    tensor_end(r, is);
+    tensor_end(r, t);
 }
 
 void reduce_loss(reduce *r, double nats)

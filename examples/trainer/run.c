@@ -123,14 +123,14 @@ uint64_t run_digest(const run *r)
     int i;
 
     for (t = 0; t < count; t++) {
-        const model_tensor *is = r->model.tensors + t;
+        const model_tensor *tensor = r->model.tensors + t;
 
-        if (!is->mine)
+        if (!tensor->mine)
             continue;
         hashes[t] = TEXT_HASH;
         for (i = 0; i < r->model.arrays; i++)
-            hashes[t] = text_hash(hashes[t], is->array[i],
-                                  is->size * sizeof(float));
+            hashes[t] = text_hash(hashes[t], tensor->array[i],
+                                  tensor->size * sizeof(float));
     }
     MPI_Allreduce(MPI_IN_PLACE, hashes, (int)count, MPI_UINT64_T, MPI_SUM,
                   MPI_COMM_WORLD);

@@ -51,8 +51,11 @@ struct test_case {
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                                 : -1;
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
 }
 
 /* Adds a line, without its end, and with its bytes for <FF>. */
@@ -143,6 +146,15 @@ static void run_case(struct test_case *test)
     }
 }
 
+/* Where an error begins that is about the text: with its line, or with what
+   stands before a colon. */
+static const char *place_of(const char *error)
+{
+    if (error[0] >= '0' && error[0] <= '9')
+        return "bad.yaml:";
+    return error[0] == ':' ? "bad.yaml" : "";
+}
+
 /* A line of a list: all but its mark, kept as long as the list's text is. */
 static void take_line(struct test_case *test, char *line)
 {
@@ -164,11 +176,7 @@ static void take_line(struct test_case *test, char *line)
         test->processes = atol(line + 2);
         break;
     case '=':
-        /* What begins with a digit or a space is about the text. */
-        snprintf(full, sizeof full, "%s%s",
-                 line[2] >= '0' && line[2] <= '9' ? "bad.yaml:"
-                 : line[2] == ':'                 ? "bad.yaml"
-                                                  : "", line + 2);
+        snprintf(full, sizeof full, "%s%s", place_of(line + 2), line + 2);
         test->error = full;
         break;
     default:

@@ -82,14 +82,15 @@ static void test_forms(void)
 
 static void test_multistep(void)
 {
+    static const double rates[] = {0.1, 0.01, 0.001};
     int epoch;
 
-    begin("90", "{name: multistep}"); /* The default: 0.1, 0.01 and 0.001, at 30 and 60. */
+    /* The default has these rates, and milestones at 30 and 60. */
+    begin("90", "{name: multistep}");
     for (epoch = 0; epoch < 90; epoch++) {
-        expect(epoch / 90.0, epoch < 30 ? 0.1 : epoch < 60 ? 0.01 : 0.001);
+        expect(epoch / 90.0, rates[epoch / 30]);
         /* The last moment of an epoch is still in it. */
-        expect((epoch + 0.999) / 90,
-               epoch < 30 ? 0.1 : epoch < 60 ? 0.01 : 0.001);
+        expect((epoch + 0.999) / 90, rates[epoch / 30]);
     }
     expect(1, 0.001);
     begin("3", "{values: [7], milestones: []}");

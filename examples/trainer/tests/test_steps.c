@@ -273,9 +273,12 @@ static void never_fits(run *r)
 
     for (t = 0; t < r->model.num_tensors; t++) {
         const int last = strcmp(tensors[t].name, "head.weight") == 0;
-        const float factor =
-            last ? 3000 : tensors[t].kind == MODEL_NORM ? 1 : 1e-6f;
+        float factor = 1e-6f;
 
+        if (last)
+            factor = 3000;
+        else if (tensors[t].kind == MODEL_NORM)
+            factor = 1;
         for (i = 0; i < tensors[t].size; i++)
             r->model.weights[tensors[t].offset + i] *= factor;
     }

@@ -88,6 +88,14 @@ static int64_t words_of(const struct config_key *key)
     return words;
 }
 
+/* A letter as it is, or large, or small. */
+static int letter_of(int letter, uint64_t letters)
+{
+    if (letters == 0)
+        return toupper((unsigned char)letter);
+    return letters == 1 ? tolower((unsigned char)letter) : letter;
+}
+
 /* In its own letters, or in all large or small ones. */
 static void put_word(const char *words, int64_t number)
 {
@@ -99,8 +107,7 @@ static void put_word(const char *words, int64_t number)
         words = strstr(words, " or ") + strlen(" or ");
     put("%s", quote);
     for (i = 0; i < strcspn(words, " "); i++)
-        put("%c", letters == 0 ? toupper((unsigned char)words[i])
-                : letters == 1 ? tolower((unsigned char)words[i]) : words[i]);
+        put("%c", letter_of(words[i], letters));
     put("%s", quote);
 }
 
@@ -242,10 +249,12 @@ static void put_value(const struct config_key *key)
 
     if (key->kind < IS_reals)
         put_scalar(key);
+    else if (pair)
+        put_list(key, 2);
+    else if (check_random(4) == 1)
+        put_list(key, CONFIG_FILES);
     else
-        put_list(key, pair                   ? 2
-                      : check_random(4) == 1 ? CONFIG_FILES
-                                             : least + check_random(3));
+        put_list(key, least + check_random(3));
 }
 
 /* --- Schedules ------------------------------------------------------------ */
@@ -370,8 +379,10 @@ static void put_keys(int indent)
         write_path(key, path);
         put_key(path, before, indent);
         memcpy(before, path, sizeof before);
-        if (name)
-            put(made.nested ? "zero" : check_random(2) ? "adamw" : "sgd");
+        if (name && made.nested)
+            put("zero");
+        else if (name)
+            put(check_random(2) ? "adamw" : "sgd");
         else
             put_value(key);
         put("\n");
