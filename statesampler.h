@@ -81,22 +81,29 @@ EXAMPLE
 
 TERMS
 
-   sample    one item of the dataset. Its index is a number from 0 to
-             num_samples - 1.
-   epoch     one pass over the dataset.
-   position  a place in an epoch, counted from 0. An order says which sample is
-             served at each position.
-   rank      one of world_size processes that train together, counted from 0.
-   step      the positions that all ranks take at the same time. Each rank takes
-             one batch of them, of batch_size samples.
-   shape     world_size and batch_size together.
-   tail      what happens at the end of an epoch that does not divide into full
-             steps. Padding fills a step with samples that were served before.
-   state     the bytes from which a run goes on.
-   stream    a number that tells datasets of one run apart.
-   mix       several datasets, its sources, which take turns.
-   perm      a permutation of the numbers below n, also for use without a
-             sampler.
+   sample       one item of the dataset. Its index is a number from 0 to
+                num_samples - 1.
+   epoch        one pass over the dataset.
+   position     a place in an epoch, counted from 0.
+   order        the rule that says which sample is served at each position.
+   rank         one of world_size processes that train together, counted from 0.
+   step         the positions that all ranks take at the same time. Each rank
+                takes one batch of them, of batch_size samples.
+   slot         a place in a rank's batch, counted from 0.
+   shape        world_size and batch_size together.
+   base         the position and step from which the present shape counts.
+   tail         what happens at the end of an epoch that does not divide into
+                full steps. Padding fills a step with samples that were served
+                before.
+   description  the numbers that a sampler is made from: statesampler_desc.
+   state        the bytes from which a run goes on.
+   stream       a number that tells datasets of one run apart.
+   mix          several datasets, its sources, which take turns.
+   turn         a step of one source of a mix.
+   perm         a permutation of the numbers below n, also for use without a
+                sampler.
+   algorithm    the computation that makes all orders. It has a number, and so
+                far there is only 1.
 
 
 GUARANTEES
@@ -868,7 +875,7 @@ typedef struct statesampler_perm {
     uint32_t left, right; /* sizes of the halves: left * right >= n */
     uint32_t reciprocal;  /* with shift: to divide vectors by right */
     uint8_t shift, spare, rounds;
-    uint8_t wide;         /* 1: n > 2^30, 32-bit rounds */
+    uint8_t wide;         /* 1: n > 2^30, halves of 32 bits; 0: of 16 */
     uint32_t keys[24];
 } statesampler_perm;
 
@@ -1644,7 +1651,12 @@ STATESAMPLER_WRAP_BEGIN
    examples/js/statesampler.mjs and statesampler.d.mts, and, if people may
    choose them there, to examples/js/page/index.html.
    a field of a state    ssmp_run and ssmp_run_fields
-   an error              STATESAMPLER_RULES */
+   an error      STATESAMPLER_RULES; the manual's list of what init or mix_init
+                 refuses, or the comment at the function that returns it; a row
+                 of tests/test_errors.c, and a call there that breaks the rule;
+                 if a description, or the weights or shape of a mix, can break
+                 it, `breaks` of tests/fuzz/desc.c or tests/fuzz/mix.c. Other
+                 languages take the sentence from here. */
 
 /* --- numbers and keys ----------------------------------------------------- */
 
@@ -1797,8 +1809,8 @@ SSMP_NOINLINE void ssmp_perm_set(statesampler_perm *perm, uint64_t n,
    without a division. But some of these numbers come more often than others,
    unless span divides 2^16 or 2^32. If span were the half's size in all rounds,
    a Fourier coefficient of the half's differences would show that: so it
-   shrinks from round to round. The loop calls no function, as tcc inlines
-   none. */
+   shrinks from round to round. The loop calls no function, as tcc inlines none.
+   wide: as in the perm, 1 for halves of 32 bits and 0 for halves of 16. */
 SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
                              const statesampler_perm *perm, uint32_t round,
                              uint32_t count, int wide)
@@ -2020,10 +2032,9 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #define SSMP_MAX_CELLS 24 /* more take longer than they save */
 #define SSMP_CELLS 32     /* the same in whole vectors */
 
-/* `wide` is 1 for 32-bit halves and 0 for 16-bit ones: a constant in every
-   loop, as functions are always inlined. Where size counts, one copy of the
-   larger ones serves both, and the few positions that fit two vectors have no
-   copy of their own. */
+/* The perm's `wide` is a constant in every loop, as functions are always
+   inlined. Where size counts, one copy of the larger ones serves both, and the
+   few positions that fit two vectors have no copy of their own. */
 #ifndef SSMP_ALWAYS_INLINE /* a test has another, to see each function */
 #define SSMP_ALWAYS_INLINE static inline __attribute__((__always_inline__))
 #endif
