@@ -901,7 +901,8 @@ function scramble(x) {
 }
 const derive = (k, v) => scramble(k + v + GOLDEN & M64);
 
-/* The manual's algorithm 1 for n up to 2^30, with this number of rounds. */
+/* The manual's algorithm 1 for n up to 2^30, with this number of rounds: the
+   module has no choice of rounds, as fewer would be another order. */
 function algorithm(n, seed, rounds) {
     const s = derive(derive(derive(derive(0n, seed), 0n), 0n), BigInt(n));
     const root = Math.ceil(Math.sqrt(n)), a = root + root % 2;

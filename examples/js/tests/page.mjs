@@ -435,6 +435,22 @@ page_test("controls", async () => {
     return page;
 });
 
+/* The page's own copy of the algorithm is the module's with all 24 rounds, and
+   another order with fewer. */
+page_test("rounds", async () => {
+    const page = await open(browser, url, CALM);
+    const same_with = (rounds) => page.evaluate(`(() => {
+        const slider = document.getElementById("rounds");
+        slider.value = ${rounds};
+        slider.dispatchEvent(new Event("input"));
+        return document.getElementById("plotRounds").toDataURL() ===
+               document.getElementById("plotFull").toDataURL();
+    })()`);
+    assert.equal(await same_with(23), false);
+    assert.equal(await same_with(24), true);
+    return page;
+});
+
 /* Without a mouse: Enter in a field takes what it says, and a button that is
    pressed hands on to the next. */
 page_test("keys", async () => {
