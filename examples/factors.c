@@ -65,14 +65,23 @@ static int run(uint32_t rank)
     return code;
 }
 
+/* How many images are in the category of this one: there are three. */
+static unsigned category_of(unsigned image)
+{
+    if (image < 10)
+        return 10;
+    return image < 50 ? 40 : 950;
+}
+
 int main(int argc, char **argv)
 {
     unsigned i, e, good = 1, total, extra = 0;
 
     example_begin(argc, argv, 0, "usage: factors\n\n"
                   "Serves 64 epochs by repeat factors.\n");
-    for (i = 0; i < IMAGES; i++) { /* categories of 10, 40 and 950 images */
-        double frequency = i < 10 ? 0.01 : i < 50 ? 0.04 : 0.95;
+    for (i = 0; i < IMAGES; i++) {
+        const double frequency = category_of(i) / (double)IMAGES;
+
         factor[i] = (uint64_t)(sqrt(fmax(0.1 / frequency, 1)) * (double)ONE);
         sums[i] = factor[i] + (i > 0 ? sums[i - 1] : 0);
     }
@@ -88,7 +97,7 @@ int main(int argc, char **argv)
         extra += total;
         if (i != 0 && i != 10 && i != 50)
             continue;
-        printf("1 of %3u: factor %.3f, times", i < 10 ? 10 : i < 50 ? 40 : 950,
+        printf("1 of %3u: factor %.3f, times", category_of(i),
                (double)factor[i] / (double)unit);
         for (e = 0; e < 10; e++)
             printf(" %u", served[e][i]);

@@ -191,6 +191,21 @@ static int print_served(uint64_t step, uint32_t of_rank)
     return code;
 }
 
+/* Ends with the seek or begin that left a step out. */
+static void tell_skipped(const history_stretch *stretch, uint64_t step)
+{
+    const char *what = "begin";
+    uint64_t to = stretch->to_epoch;
+
+    if (stretch->kind == HISTORY_SEEK) {
+        what = "seek";
+        to = stretch->to_step;
+    }
+    example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": skipped at step %"
+                 PRIu64 " of epoch %" PRIu64 " by a %s to %" PRIu64, step,
+                 r.epoch, stretch->end_step, stretch->end_epoch, what, to);
+}
+
 /* Why no stretch has a step, in words. */
 static void explain(uint64_t step)
 {
@@ -206,13 +221,7 @@ static void explain(uint64_t step)
                          " and later", step, r.epoch, stretch->begin_step,
                          stretch->begin_epoch);
         if (history_skipped(stretch, r.epoch, step))
-            example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": skipped at "
-                         "step %" PRIu64 " of epoch %" PRIu64 " by a %s to %"
-                         PRIu64, step, r.epoch, stretch->end_step,
-                         stretch->end_epoch,
-                         stretch->kind == HISTORY_SEEK ? "seek" : "begin",
-                         stretch->kind == HISTORY_SEEK ? stretch->to_step
-                                                       : stretch->to_epoch);
+            tell_skipped(stretch, step);
     }
     example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": the run has not "
                  "served it", step, r.epoch);
@@ -230,8 +239,9 @@ static void print_history(uint64_t step, int all)
         if (!history_served(stretch, r.epoch, step))
             continue;
         ranks = stretch_ranks();
-        for (of_rank = all ? 0 : rank; of_rank < (all ? ranks : rank + 1);
-             of_rank++)
+        if (!all)
+            found |= print_served(step, rank);
+        for (of_rank = 0; all && of_rank < ranks; of_rank++)
             found |= print_served(step, of_rank);
     }
     if (!found)
@@ -404,6 +414,24 @@ static int print_place(uint64_t index)
     return code == STATESAMPLER_OK;
 }
 
+/* By the history, or, where there is none, as if nothing had been skipped. */
+static int print_where(uint64_t index)
+{
+    if (saved.bytes != NULL)
+        return print_places(index);
+    return print_place(index);
+}
+
+static void print_straight(uint64_t step, int all)
+{
+    uint32_t of_rank;
+
+    if (!all)
+        print_step(step, rank);
+    for (of_rank = 0; all && of_rank < r.world_size; of_rank++)
+        print_step(step, of_rank);
+}
+
 static void read_steps(const char *text)
 {
     char *end;
@@ -446,7 +474,6 @@ static void read_option(const char *name, const char *text)
 int main(int argc, char **argv)
 {
     uint64_t step;
-    uint32_t at;
     int i, all = 0, good = 1;
 
     example_begin(argc, argv, argc, usage);
@@ -469,14 +496,12 @@ int main(int argc, char **argv)
                      recorder_error(RECORDER_EUNKNOWN));
     for (i = 1; i < argc; i++)
         if (strcmp(argv[i - 1], "--where") == 0)
-            good &= saved.bytes != NULL
-                        ? print_places(example_number(argv[i], 0, UINT64_MAX))
-                        : print_place(example_number(argv[i], 0, UINT64_MAX));
-    for (step = first; saved.bytes != NULL && step <= last; step++)
-        print_history(step, all);
-    for (step = first; saved.bytes == NULL && step <= last; step++)
-        for (at = all ? 0 : rank; at < (all ? r.world_size : rank + 1); at++)
-            print_step(step, at);
+            good &= print_where(example_number(argv[i], 0, UINT64_MAX));
+    for (step = first; step <= last; step++)
+        if (saved.bytes != NULL)
+            print_history(step, all);
+        else
+            print_straight(step, all);
     example_close();
     return good ? 0 : 1;
 }

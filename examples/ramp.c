@@ -20,21 +20,28 @@ static uint32_t ranks = RANKS;
 
 static uint32_t batch_size_at(uint64_t position)
 {
-    return position < 2000 ? 4 : position < 8000 ? 8 : LARGEST;
+    if (position < 2000)
+        return 4;
+    return position < 8000 ? 8 : LARGEST;
 }
 
 /* Rises to 1 over 2,000 samples, then falls to 0: 0.5 on average. */
 static double rate_at(double position)
 {
-    double down = (SAMPLES - position) / (SAMPLES - 2000);
-
-    return position < 2000 ? position / 2000 : down > 0 ? down : 0;
+    if (position < 2000)
+        return position / 2000;
+    if (position < SAMPLES)
+        return (SAMPLES - position) / (SAMPLES - 2000);
+    return 0;
 }
 
 static uint32_t dies_at(uint64_t position)
 {
-    return ranks == 8 && position >= 6000 ? 5
-         : ranks == 7 && position >= 14000 ? 2 : NOBODY;
+    if (ranks == 8 && position >= 6000)
+        return 5;
+    if (ranks == 7 && position >= 14000)
+        return 2;
+    return NOBODY;
 }
 
 /* Takes the next step on all ranks but one, and audits it. Returns 1 if these

@@ -519,9 +519,10 @@ static void test_uneven_by_hand(void)
                 CHECK(statesampler_epoch(&t) == 0);
                 if (step == 2)
                     must_end(&t);
+                else if (step == 0)
+                    CHECK(must_next(&t, x) == 2);
                 else
-                    CHECK(must_next(&t, x) ==
-                          (step == 0 ? 2u : r == 0 ? 1u : 0u));
+                    CHECK(must_next(&t, x) == (r == 0));
                 CHECK(step != 1 || r != 0 || x[0] == 6);
             }
         for (r = 0; r < 3; r++)

@@ -309,9 +309,12 @@ static void check_windows(void)
         for (k = 0; k < COUNT(bad); k++) {
             d.chunk_size = bad[k][0];
             d.window = bad[k][1];
-            refused(&d, bad[k][0] == 0   ? STATESAMPLER_EINVAL_CHUNK_SIZE
-                        : bad[k][1] == 0 ? STATESAMPLER_EINVAL_WINDOW
-                                         : STATESAMPLER_EINVAL_CHUNKS);
+            if (bad[k][0] == 0)
+                refused(&d, STATESAMPLER_EINVAL_CHUNK_SIZE);
+            else if (bad[k][1] == 0)
+                refused(&d, STATESAMPLER_EINVAL_WINDOW);
+            else
+                refused(&d, STATESAMPLER_EINVAL_CHUNKS);
         }
         for (k = 0; k < COUNT(good); k++) {
             d.chunk_size = good[k][0];
@@ -1307,21 +1310,23 @@ static void check_mix_mismatch(void)
     unloaded_mix(state, MIX_BYTES, STATESAMPLER_EMISMATCH_SOURCES);
     for (k = 0; k < 3; k++) {
         statesampler_desc d = source_of(2, 2);
+        int code;
         start(2, STATESAMPLER_STOP_RESTART);
-        if (k == 0)
+        if (k == 0) {
             d.order = STATESAMPLER_ORDER_SEQUENTIAL;
-        else if (k == 1)
+            code = STATESAMPLER_EMISMATCH_ORDER;
+        } else if (k == 1) {
             d.partition = STATESAMPLER_PARTITION_INTERLEAVED;
-        else
+            code = STATESAMPLER_EMISMATCH_PARTITION;
+        } else {
             d.tail = STATESAMPLER_TAIL_PAD;
+            code = STATESAMPLER_EMISMATCH_TAIL;
+        }
         CHECK(statesampler_init(&sources[2].sampler, &d) == STATESAMPLER_OK);
         CHECK(statesampler_mix_init(&mix, sources, SOURCES,
                                     STATESAMPLER_STOP_RESTART) ==
               STATESAMPLER_OK);
-        unloaded_mix(state, MIX_BYTES,
-                     k == 0   ? STATESAMPLER_EMISMATCH_ORDER
-                     : k == 1 ? STATESAMPLER_EMISMATCH_PARTITION
-                              : STATESAMPLER_EMISMATCH_TAIL);
+        unloaded_mix(state, MIX_BYTES, code);
     }
 }
 

@@ -142,8 +142,9 @@ static int watched_fsync(int file)
     struct stat found;
     const int folder = fstat(file, &found) == 0 && S_ISDIR(found.st_mode);
     note(folder ? 'd' : 'f');
-    return fails(folder ? failing.flush_folder : failing.fsync) ? -1
-                                                                : fsync(file);
+    if (fails(folder ? failing.flush_folder : failing.fsync))
+        return -1;
+    return fsync(file);
 }
 
 /* A file is closed even where this fails. */
@@ -505,6 +506,7 @@ static void check_environment(void)
     for (set = 1; set < 16; set++) {
         for (wrong = 0; wrong < 4; wrong++) {
             unsigned first = 4;
+            const char *name;
             clear_environment();
             for (k = 0; k < 4; k++)
                 if (set >> k & 1) {
@@ -513,24 +515,21 @@ static void check_environment(void)
                     if (first == 4)
                         first = k;
                 }
-            environment_gives(STATESAMPLER_OK, launchers[first].name,
-                              10 + first, 64);
-            if (wrong == 0)
+            name = launchers[first].name;
+            environment_gives(STATESAMPLER_OK, name, 10 + first, 64);
+            if (wrong == 0) {
                 set_variable(launchers[first].rank, "x");
-            else if (wrong == 1)
+                environment_gives(STATESAMPLER_EENV_NUMBER, name, 0, 0);
+            } else if (wrong == 1) {
                 set_variable(launchers[first].rank, NULL);
-            else if (wrong == 2)
+                environment_gives(STATESAMPLER_EENV_UNSET, name, 0, 0);
+            } else if (wrong == 2) {
                 set_variable(launchers[first].size, NULL);
-            else
-                set_variable(launchers[first].size, "10");
-            if (wrong == 2) {
                 lacks_size(first);
-                continue;
+            } else {
+                set_variable(launchers[first].size, "10");
+                environment_gives(STATESAMPLER_EENV_RANK, name, 0, 0);
             }
-            environment_gives(wrong == 0   ? STATESAMPLER_EENV_NUMBER
-                              : wrong == 3 ? STATESAMPLER_EENV_RANK
-                                           : STATESAMPLER_EENV_UNSET,
-                              launchers[first].name, 0, 0);
         }
     }
     /* What sbatch sets for four tasks, of which it starts one. */

@@ -643,6 +643,10 @@ static void test_far(void)
 /* Epochs of sources that nobody can count through, against the formulas. */
 static void test_long(void)
 {
+    /* With each stop rule, by its number. */
+    static const uint64_t all_turns[] = {999 * 3 + 2, 1003000000999u,
+                                         3000000000000u};
+    static const uint32_t last_source[] = {1, 0, 2};
     static party p;
     static unsigned char state[STATE];
     uint32_t source, i;
@@ -657,12 +661,10 @@ static void test_long(void)
         p.desc[2].num_samples = 999;
         CHECK(start(&p) == STATESAMPLER_OK);
         turns = statesampler_mix_num_turns(&p.mix);
-        CHECK(turns == (i == 0   ? 999u * 3 + 2
-                        : i == 1 ? 1003000000999u
-                                 : 3000000000000u));
+        CHECK(turns == all_turns[i]);
         CHECK(statesampler_mix_at(&p.mix, turns - 1, out, &count, &source) ==
               1);
-        CHECK(source == (i == 0 ? 1u : i == 1 ? 0u : 2u));
+        CHECK(source == last_source[i]);
         CHECK(statesampler_mix_seek(&p.mix, turns - 1) == STATESAMPLER_OK);
         CHECK(statesampler_mix_next(&p.mix, again, &count, &source) == 1);
         CHECK(again[0] == out[0]);

@@ -699,7 +699,8 @@ static void big_rank(const statesampler_desc *d)
         uint64_t from, count, padding = 0, end;
         step = probes[i];
         from = step * b; /* at most 2^62 + b, as step <= steps */
-        count = from >= share ? 0 : share - from < b ? share - from : b;
+        count = from >= share ? 0 : share - from;
+        count = count < b ? count : b;
         end = step >= steps ? all : step * (w * b);
         CHECK(statesampler_seek(&s, step) == STATESAMPLER_OK);
         CHECK(statesampler_step(&s) == step);
@@ -899,16 +900,16 @@ static void test_long_batches(void)
 {
     /* Windows of more chunks than are looked up together, and of as many. */
     static const uint64_t windows[] = {31, 32, 33, 63, 64, 65, 200};
+    static const uint32_t others[] = {STATESAMPLER_ORDER_SHUFFLE,
+                                      STATESAMPLER_ORDER_SEQUENTIAL,
+                                      STATESAMPLER_ORDER_REPLACEMENT};
     size_t k;
     uint32_t from, partition;
     for (k = 0; k < 3 + sizeof windows / sizeof windows[0]; k++)
         for (partition = 0; partition < 2; partition++)
             for (from = 0; from < 7; from += 3) {
                 statesampler_desc d = model_desc(4000, 1, 1);
-                d.order = k == 0   ? STATESAMPLER_ORDER_SHUFFLE
-                          : k == 1 ? STATESAMPLER_ORDER_SEQUENTIAL
-                          : k == 2 ? STATESAMPLER_ORDER_REPLACEMENT
-                                   : STATESAMPLER_ORDER_WINDOW;
+                d.order = k < 3 ? others[k] : STATESAMPLER_ORDER_WINDOW;
                 d.chunk_size = 3;
                 d.window = k < 3 ? 0 : windows[k - 3];
                 d.partition = partition;

@@ -393,7 +393,8 @@ static void check_weigh(party *p, mix_model *m)
     if (check_random(4) == 0)
         memcpy(weight, m->weight, sizeof weight);
     for (i = 0; i < p->count; i++)
-        on += weight[i] == STATESAMPLER_OFF ? 0 : weight[i] ? weight[i] : 1;
+        if (weight[i] != STATESAMPLER_OFF)
+            on += weight[i] ? weight[i] : 1;
     was = *p;
     code = statesampler_mix_weigh(&p->mix, weight);
     if (on == 0)

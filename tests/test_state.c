@@ -475,6 +475,8 @@ static void check_fields_of(const statesampler_desc *d)
 
 static void check_fields(void)
 {
+    /* What five blocks have of 1,003 samples, by the tail's number. */
+    static const uint64_t share_of[] = {1005, 1000, 1003};
     const uint64_t most = STATESAMPLER_MAX_SAMPLES + (UINT64_C(1) << 33);
     statesampler_desc d;
     uint32_t order, partition, tail;
@@ -499,9 +501,7 @@ static void check_fields(void)
                 if (partition) {
                     forge_put(model, FORGE_BLOCKS, 5);
                     possible(&d, 10);
-                    share = tail == STATESAMPLER_TAIL_DROP     ? 1000
-                            : tail == STATESAMPLER_TAIL_UNEVEN ? 1003
-                                                          : 1005;
+                    share = share_of[tail];
                 } else {
                     impossible(&d, FORGE_BLOCKS, 2);
                 }

@@ -412,6 +412,7 @@ static void carries(uint64_t num_samples, uint32_t world_size)
 
 int main(int argc, char **argv)
 {
+    static const uint32_t one_in[] = {0, 200, 30};
     uint64_t answers = 0, asked = 0, found = 0;
     uint32_t number, round, rounds = check_reduced(argc, argv) ? 200u : 2000u;
 
@@ -421,7 +422,7 @@ int main(int argc, char **argv)
     }
     for (round = 0; round < rounds; round++) {
         describe_run();
-        serve_all(round % 3 == 0 ? 0 : round % 3 == 1 ? 200 : 30);
+        serve_all(one_in[round % 3]);
         for (number = 0; number < num_states; number++, asked++)
             answers += ask(number);
         if (num_states > 0 && round % 10 == 0)

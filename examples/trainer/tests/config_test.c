@@ -133,9 +133,10 @@ static void run_case(struct test_case *test)
     good = good && config_check(&config, test->processes);
     if (good != (test->error == NULL) ||
         (!good && strcmp(config.error, test->error) != 0)) {
+        const char *wanted = test->error ? test->error : "no error";
+
         printf("%s:\n    %s\n    instead of\n    %s\n", test->name,
-               good ? "no error" : config.error,
-               test->error ? test->error : "no error");
+               good ? "no error" : config.error, wanted);
         exit(1);
     }
     check_count++;
