@@ -155,6 +155,17 @@ static void strided(epoch *e, uint64_t stride, int many, int low)
                  many == 2 ? "pairs" : "triples", (int)stride);
 }
 
+/* One of four bits of an index below n; bit_runs has their names. */
+static uint64_t bit_of(uint64_t index, uint64_t n, int which)
+{
+    switch (which) {
+    case 0: return index & 1;
+    case 1: return index >> 2 & 1;
+    case 2: return index >= n / 2;
+    default: return index * 4 / n & 1;
+    }
+}
+
 /* One bit of each index: runs (Wald and Wolfowitz 1940), and eight in a row
    as a byte. */
 static void bit_runs(epoch *e, int which)
@@ -166,11 +177,7 @@ static void bit_runs(epoch *e, int which)
     double ones = 0, runs = 0, x = zeros(counts, 256), zero, mean, variance;
     unsigned byte = 0;
     for (i = 0; i < n; i++) {
-        uint64_t v = e->index[i];
-        uint64_t bit = which == 0   ? v & 1
-                       : which == 1 ? v >> 2 & 1
-                       : which == 2 ? v >= n / 2
-                                    : v * 4 / n & 1;
+        uint64_t bit = bit_of(e->index[i], n, which);
         ones += (double)bit;
         runs += bit != last;
         last = bit;

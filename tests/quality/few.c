@@ -18,14 +18,14 @@ static const char *const key_names[KEY_KINDS] = {
 static void begin_kind(quality *q, uint64_t n, int kind, const uint64_t *start,
                        uint64_t number)
 {
-    if (kind == RANDOM_KEYS) {
-        quality_begin(q, n);
-        return;
+    uint64_t seed = start[0], epoch = start[1], stream = start[2];
+    switch (kind) {
+    case NEXT_SEEDS: seed += number; break;
+    case NEXT_EPOCHS: epoch += number; break;
+    case NEXT_STREAMS: stream += number; break;
+    default: quality_begin(q, n); return;
     }
-    q->who->begin(q->who, q->state, n,
-                  start[0] + (kind == NEXT_SEEDS ? number : 0),
-                  start[1] + (kind == NEXT_EPOCHS ? number : 0),
-                  start[2] + (kind == NEXT_STREAMS ? number : 0));
+    q->who->begin(q->who, q->state, n, seed, epoch, stream);
 }
 
 /* Small numbers, as people choose them, every other time. */

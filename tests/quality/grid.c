@@ -109,9 +109,8 @@ void quality_grid(quality *q, uint64_t n, double evaluations)
     values = (uint32_t *)quality_claim(a, sizeof *values);
     table = (uint16_t *)quality_claim(a, sizeof *table);
     for (l = 0; l < a; l++) {
-        rows[l] = l * b + b <= n ? (double)b
-                  : l * b < n    ? (double)(n - l * b)
-                                 : 0;
+        const uint64_t left = l * b < n ? n - l * b : 0;
+        rows[l] = (double)(left < b ? left : b);
     }
     for (r = 0; r < b; r++) {
         columns[r] = (double)((n - r + b - 1) / b);

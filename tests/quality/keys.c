@@ -219,7 +219,8 @@ void quality_flips(quality *q, uint64_t n)
     double steps[GROUPS];
     unsigned bit, key, keys = n < 65536 ? 16 : 1;
     uint64_t most = (uint64_t)(65536 * q->effort);
-    most = most > 1048576 ? 1048576 : most < 16384 ? 16384 : most;
+    most = most > 16384 ? most : 16384;
+    most = most < 1048576 ? most : 1048576;
     most = q->who->lazy && most > 8192 ? 8192 : most;
     for (bit = 0; n >> bit > 1 && bit < 62; bit++) {
         uint64_t flip = (uint64_t)1 << bit, i;
@@ -373,7 +374,8 @@ void quality_large(quality *q, uint64_t n)
     size_t m = (size_t)(65536 * q->effort), i;
     uint64_t a, b, *at, *v;
     int way;
-    m = m < 32768 ? 32768 : m > SHUFFLER_LAZY ? SHUFFLER_LAZY : m;
+    m = m > 32768 ? m : 32768;
+    m = m < SHUFFLER_LAZY ? m : SHUFFLER_LAZY;
     shuffler_grid(n, &a, &b);
     at = (uint64_t *)quality_claim(m, sizeof *at);
     v = (uint64_t *)quality_claim(m, sizeof *v);
@@ -384,11 +386,13 @@ void quality_large(quality *q, uint64_t n)
         quality_begin(q, n);
         far = n / (2 * m);
         far = far > (uint64_t)1 << 20 ? (uint64_t)1 << 20 : far;
-        stride = way == IN_ORDER   ? 1
-                 : way == SPREAD   ? n / m
-                 : way == COLUMN   ? b
-                 : way == DIAGONAL ? b + 1
-                                   : far;
+        switch (way) {
+        case IN_ORDER: stride = 1; break;
+        case SPREAD: stride = n / m; break;
+        case FAR: stride = far; break;
+        case COLUMN: stride = b; break;
+        default: stride = b + 1;
+        }
         first = generator_below(&q->random, n - stride * (m - 1));
         for (i = 0; i < m; i++) {
             at[i] = first + i * stride;

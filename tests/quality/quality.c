@@ -483,13 +483,16 @@ static int run_rounds(const char *folder, double effort, unsigned masters)
         const quality_range *range = &ranges[i];
         uint32_t most = 0;
         for (k = 0; k < SMALL + 4; k++) {
-            uint64_t n = k < SMALL        ? small[k]
-                         : k == SMALL     ? range->first
-                         : k == SMALL + 1 ? middle_of(range)
-                         : k == SMALL + 2 ? worst_of(range)
-                                          : range->last;
+            uint64_t n;
             quality_result failed;
             uint32_t found;
+            switch (k) {
+            case SMALL: n = range->first; break;
+            case SMALL + 1: n = middle_of(range); break;
+            case SMALL + 2: n = worst_of(range); break;
+            case SMALL + 3: n = range->last; break;
+            default: n = small[k];
+            }
             if (n < range->first || n > range->last ||
                 (i == 0 && k == SMALL)) {
                 continue;

@@ -49,10 +49,19 @@ void stats_gamma(double a, double x, double *lower, double *upper)
     }
 }
 
+/* A probability that may be out of bounds by rounding; its logarithm is taken,
+   so that it is not 0 either. */
+static double probability(double p)
+{
+    if (p > 1) {
+        return 1;
+    }
+    return p < 1e-300 ? 1e-300 : p;
+}
+
 double stats_two_sided(double lower, double upper)
 {
-    double p = 2 * (lower < upper ? lower : upper);
-    return p > 1 ? 1 : p < 1e-300 ? 1e-300 : p;
+    return probability(2 * (lower < upper ? lower : upper));
 }
 
 double stats_chi_square(double x, double degrees)
@@ -107,7 +116,7 @@ double stats_uniform(double *values, size_t count)
     for (i = 1; i < 100; i++, sign = -sign) {
         sum += sign * 2 * exp(-2 * (double)(i * i) * x * x);
     }
-    return sum > 1 ? 1 : sum < 1e-300 ? 1e-300 : sum;
+    return probability(sum);
 }
 
 double stats_fit(const double *counts, const double *expected, size_t cells)
