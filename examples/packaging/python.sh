@@ -28,6 +28,6 @@ done
 gzip -dc "$work"/made/*.tar.gz | (cd "$work" && tar -xf -)
 package=$(echo "$work"/statesampler-*/statesampler)
 sh examples/packaging/wheel/libraries.sh "$package" || exit 1
-"$python" examples/packaging/wheel/trim.py "$package" || exit 1
+"$python" examples/packaging/wheel/checksums.py "$package" || exit 1
 build --wheel "${package%/*}"
 mv "$work"/made/* "$1"

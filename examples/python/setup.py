@@ -83,11 +83,15 @@ with open("statesampler/__init__.py") as module:
     about = ast.get_docstring(ast.parse(module.read()))
 with open("README.md", encoding="utf-8") as readme:
     manual = readme.read()
-# With libraries for many platforms, the wheel is for all: it has the sources,
-# too, for a platform that no library is for.
+# What an index shows: the first sentences and the first program. All else has
+# links to files that only the repository has, and would be 8 KB of the wheel.
+shown = (manual[:manual.index("- [Install]")] +
+         re.search("^```python\n.*?^```$", manual, re.DOTALL | re.MULTILINE)[0])
+# With libraries for the usual platforms, the wheel is for all: Python says where
+# none fits, and names the sdist.
 parts, compiled = ["py.typed", "*.pyi"], []
 if glob.glob("statesampler/libstatesampler-*"):
-    parts += ["libstatesampler-*", "*.h", "library.c"]
+    parts.append("libstatesampler-*")
 else:
     compiled = [Extension(
         "statesampler.libstatesampler", ["statesampler/library.c"],
@@ -96,7 +100,7 @@ else:
 setup(
     verbose=0, name="statesampler", version=version,
     license="MIT OR Unlicense",
-    description=about.splitlines()[0], long_description=manual,
+    description=about.splitlines()[0], long_description=shown,
     long_description_content_type="text/markdown", python_requires=">=3.7",
     packages=["statesampler"],
     package_data={"statesampler": parts}, ext_modules=compiled,

@@ -1,5 +1,4 @@
-"""Builds the C library for a copy of the folder, and for a platform that the
-package has no library for. Both have its sources."""
+"""Builds the C library for a copy of the folder, which has its sources."""
 
 import contextlib
 import glob

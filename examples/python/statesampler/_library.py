@@ -1,6 +1,6 @@
 """Finds and loads the C library, and declares its functions and structs. An
-installed package has the library, or one for each usual platform; else it is
-built from its sources."""
+installed package has the library, or one for each usual platform; for a copy of
+the folder it is built from its sources."""
 
 import array
 import ctypes
@@ -11,6 +11,8 @@ import zlib
 
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 _AGAIN = "install statesampler again, with pip install --force-reinstall"
+_BY_SOURCE = ("install a C compiler, then statesampler from its sources, with "
+              "pip install --force-reinstall --no-binary statesampler statesampler")
 _frozen = getattr(sys, "frozen", False)     # as PyInstaller and its like set it
 
 
@@ -73,7 +75,7 @@ def _try(path, what):
 def _load_library():
     """The library that the environment names; that of the installed package,
     compiled for this machine or chosen for its platform; else one that is built
-    from the sources."""
+    from the sources, which a copy of the folder has."""
     named = os.environ.get("STATESAMPLER_LIBRARY")
     if named:
         return _try(named, f"{named} was not built from library.c")
@@ -88,6 +90,8 @@ def _load_library():
             return _try(path, f"{path} does not load on this machine: {_AGAIN}")
     if _frozen or not unpacked:
         raise ImportError(_packed())
+    if not os.path.exists(os.path.join(_FOLDER, "library.c")):
+        raise ImportError(f"no library in {_FOLDER} is for {here}: {_BY_SOURCE}")
     from . import _build    # Its imports take a third of a cold start.
     return _build.find(_load, f"no library in {_FOLDER} is for {here}")
 
