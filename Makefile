@@ -102,7 +102,7 @@ torch-%: always
 	@$(DOWN) examples/python $*
 boards:
 	@$(DOWN) examples/boards run
-packages release install uninstall:
+packages release install uninstall bare:
 	@$(DOWN) examples/packaging $@
 
 # --- Examples -----------------------------------------------------------------
@@ -187,4 +187,4 @@ always:
 .PHONY: help demo examples check test bench bench-figures gpu clean mutants \
     mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
     crash newest scale storm quality quality-rounds vectors web trainer torch boards \
-    packages release install uninstall deps deps-npm always
+    packages release install uninstall bare deps deps-npm always

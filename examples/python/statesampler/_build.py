@@ -93,7 +93,7 @@ def find(load, why):
     """The library for these sources, compiler and options, built if necessary.
     It is kept in the folder `build` beside the header, or in the user's cache
     if that folder cannot be written. An error begins with why it is needed."""
-    source = _source("library.c", why, ".")
+    source = os.path.join(_FOLDER, "library.c")
     headers = [_source(name, why, ".", "..", "../../..", "../../extras")
                for name in
                included(_contents(source).decode(errors="replace"))]

@@ -345,17 +345,14 @@ class Library(unittest.TestCase):
                            check=True, input=source, text=True)
             self.assertIn("ImportError: " + other,
                           self.said(STATESAMPLER_LIBRARY=other))
+        no_library = "ImportError: no library in .* is for .*"
         for file in *reversed(EXTRAS), "statesampler.h":
             os.unlink(os.path.join(self.folder, file))
-            self.missing(file)
+            self.assertRegex(self.said(CC=" "), f"{no_library}, and {file}, of "
+                             "which one is made, is not in .*: install "
+                             "statesampler with pip")
         os.unlink(self.source)
-        self.missing("library.c")
-
-    def missing(self, file):
-        """It says that there is no library, before what it is made of."""
-        self.assertRegex(self.said(CC=" "), "ImportError: no library in .* is "
-                         f"for .*, and {file}, of which one is made, is not in"
-                         " .*: install statesampler with pip")
+        self.assertRegex(self.said(), no_library + ": install a C compiler")
 
     def test_which_platform(self):
         """That of the process: a program for 32 bits runs on a system of 64, one

@@ -126,6 +126,8 @@ with open(path, "wb") as file:
     file.write(sampler.save())
 END
     each_once program.py
+    PATH=/none venv/bin/python -B examples/python/tests/killed.py \
+        "$PWD/venv/bin/python" -B
     chmod -R u+w venv
     quietly venv/bin/pip uninstall -y statesampler
     find venv -name '*statesampler*' | nothing
@@ -391,7 +393,7 @@ list_tests() {
     add_test 'pip: what cannot be installed or loaded says what to do' \
         refusals $python
     if tool clang "pip: Python's wheel" && tool lld "pip: Python's wheel"; then
-        add_test 'pip: one wheel for all platforms; two ranks, then one' \
+        add_test 'pip: one wheel for all platforms; two ranks, then one; kills' \
             without_torch $python
         add_test 'pip: the wheel on another platform, in an archive, damaged' \
             anywhere $python
