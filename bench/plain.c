@@ -1,18 +1,42 @@
 /* plain.c - perm_fill as most programs compile it, without an option for the
-   processor, compared with the same file compiled with -mavx2. */
+   processor, compared with the same file compiled with -mavx2. Or, with
+   -DWHEEL='"FILE"', that of a library of Python's wheel. */
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void fill_plain(const statesampler_perm *perm, uint64_t first, uint64_t stride,
-                uint64_t *out, size_t count);
-void fill_avx2(const statesampler_perm *perm, uint64_t first, uint64_t stride,
-               uint64_t *out, size_t count);
+typedef void fill_function(const statesampler_perm *perm, uint64_t first,
+                           uint64_t stride, uint64_t *out, size_t count);
+
+fill_function fill_plain, fill_avx2;
+
+#ifdef WHEEL
+#include <dlfcn.h>
+
+#define TITLE "bulk by the wheel's library"
+
+static fill_function *first_one(void)
+{
+    void *library = dlopen(WHEEL, RTLD_NOW);
+    fill_function *function = NULL;
+
+    must(library != NULL, "the wheel's library does not load");
+    *(void **)&function = dlsym(library, "statesampler_perm_fill");
+    must(function != NULL, "the wheel's library has no perm_fill");
+    return function;
+}
+#else
+#define TITLE "bulk without an option"
+
+static fill_function *first_one(void)
+{
+    return fill_plain;
+}
+#endif
 
 typedef struct fill {
-    void (*function)(const statesampler_perm *perm, uint64_t first,
-                     uint64_t stride, uint64_t *out, size_t count);
+    fill_function *function;
     statesampler_perm perm;
     uint64_t *out; /* from array_of */
     size_t count;  /* of a call; ARRAY indices are a run */
@@ -50,7 +74,7 @@ static void compare(const char *figure, uint64_t n, size_t count)
     memset(c, 0, sizeof c);
     f[0].out = array_of(ARRAY);
     for (i = 0; i < 2; i++) {
-        f[i].function = i == 0 ? fill_plain : fill_avx2;
+        f[i].function = i == 0 ? first_one() : fill_avx2;
         must(statesampler_perm_init(&f[i].perm, n, 1, 2, 3) == 0, "perm_init");
         f[i].out = f[0].out;
         f[i].count = count;
@@ -65,10 +89,10 @@ static void compare(const char *figure, uint64_t n, size_t count)
 
 int main(void)
 {
-    compare("bulk without an option; n = 10^8; 16384 at a time", 100000000,
+    compare(TITLE "; n = 10^8; 16384 at a time", 100000000,
             ARRAY);
-    compare("bulk without an option; n = 10^8; 64 at a time", 100000000, 64);
-    compare("bulk without an option; n = 2^40; 16384 at a time",
+    compare(TITLE "; n = 10^8; 64 at a time", 100000000, 64);
+    compare(TITLE "; n = 2^40; 16384 at a time",
             (uint64_t)1 << 40, ARRAY);
     return 0;
 }

@@ -48,6 +48,7 @@ clang-O2 ours bulk 0
 clang-fast ours bulk 0
 O2 plain
 clang-O2 plain
+O2 wheel
 fast mix
 fast mixture
 O2 changes
@@ -202,17 +203,26 @@ torch() {
 # --- The steps that are programs --------------------------------------------
 
 # Compiles a program; the shared files are compiled once per set of flags.
-# plain.c calls two copies of fill.c.
+# plain.c calls two copies of fill.c, and as `wheel` one and the library of
+# Python's wheel.
 program() { # SET NAME
     [ ! -e "$OUT/$1-$2" ] || return 0
     set -- $1 $2 "$(compiler_of $1) $(flags_of $1)"
+    source=$2 library=
+    if [ $2 = wheel ]; then
+        sh examples/packaging/wheel/libraries.sh $OUT linux-x86_64 || return 1
+        source=plain
+        library=$(cd $OUT && pwd)/libstatesampler-linux-x86_64.so
+    fi
     for unit in bench core $2; do
+        file=$unit
+        [ $unit != $2 ] || file=$source
         [ -e $OUT/$1-$unit.o ] ||
-            $3 -std=c99 -I. $STB_FLAGS -c -o $OUT/$1-$unit.o \
-                bench/$unit.c || return 1
+            $3 -std=c99 -I. $STB_FLAGS ${library:+"-DWHEEL=\"$library\""} \
+                -c -o $OUT/$1-$unit.o bench/$file.c || return 1
     done
     copies=
-    if [ $2 = plain ]; then
+    if [ $source = plain ]; then
         for copy in plain avx2; do
             option=
             [ $copy = plain ] || option=-mavx2
@@ -222,7 +232,7 @@ program() { # SET NAME
         done
     fi
     $3 $LDFLAGS -o $OUT/$1-$2 $OUT/$1-bench.o $OUT/$1-core.o $OUT/$1-$2.o \
-        $copies
+        $copies ${library:+-ldl}
 }
 
 # Prints what is not here, or nothing.
@@ -241,8 +251,9 @@ obstacle() { # SET PROGRAM
     clang-* | tcc) without $(compiler_of $1) ;;
     native) has avx512bw -mavx512bw || echo 'no AVX-512 here' ;;
     esac
+    [ $2 != wheel ] || without clang lld
     case $2 in
-    plain) has avx2 -mavx2 || echo 'no AVX2 here' ;;
+    plain | wheel) has avx2 -mavx2 || echo 'no AVX2 here' ;;
     mixture)
         echo '#include "stb_ds.h"' | $CC $STB_FLAGS -E -x c - >/dev/null 2>&1 ||
             echo 'stb_ds.h is not installed'
