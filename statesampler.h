@@ -4033,7 +4033,7 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
 /* Node k of the tree. */
-SSMP_FN ssmp_node *ssmp_mix_node(const statesampler_mix *mix, uint32_t k)
+SSMP_OUTLINE_FOR_SIZE ssmp_node *ssmp_mix_node(const statesampler_mix *mix, uint32_t k)
 {
     return &mix->sources[k].tree_node;
 }
@@ -4102,16 +4102,24 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_branch_enter(ssmp_branch *branch, int left)
     branch->bit *= 2;
 }
 
-/* How many turns a seat has had before a tick. */
+/* The turns that a node has had before the tick. */
+SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_branch_turns(const ssmp_branch *branch)
+{
+    return branch->turns + branch->periods * branch->weight;
+}
+
+/* How many turns a seat has had before a tick. Below a node without any no seat
+   has had one. */
 SSMP_NOINLINE uint64_t ssmp_seat_turns(const statesampler_mix *mix,
                                        uint32_t seat, uint64_t tick)
 {
     ssmp_branch branch;
 
     ssmp_branch_begin(&branch, mix, tick);
-    while (ssmp_branch_divide(&branch, mix))
+    while ((branch.turns | branch.periods) != 0 &&
+           ssmp_branch_divide(&branch, mix))
         ssmp_branch_enter(&branch, !(seat & branch.bit));
-    return branch.turns + branch.periods * branch.weight;
+    return ssmp_branch_turns(&branch);
 }
 
 /* The seat that a tick belongs to; *turns is how many it has had before. */
@@ -4124,7 +4132,7 @@ SSMP_NOINLINE uint32_t ssmp_mix_seat_at(uint64_t *turns,
     ssmp_branch_begin(&branch, mix, tick);
     while (ssmp_branch_divide(&branch, mix))
         ssmp_branch_enter(&branch, branch.next_left);
-    *turns = branch.turns + branch.periods * branch.weight;
+    *turns = ssmp_branch_turns(&branch);
     return branch.seat;
 }
 
@@ -4382,7 +4390,7 @@ typedef struct ssmp_weights {
 } ssmp_weights;
 
 /* Begins without a source; by name, as {0, 0} may become a call of memset. */
-SSMP_FN void ssmp_weights_begin(ssmp_weights *weights)
+SSMP_OUTLINE_FOR_SIZE void ssmp_weights_begin(ssmp_weights *weights)
 {
     weights->sum = 0;
     weights->periods = 0;
