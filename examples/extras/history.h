@@ -928,6 +928,22 @@ static inline int history_mix_make(history_mix_walk *walk, const void *state,
     return code;
 }
 
+/* Takes apart an event's words, which have two weights each. */
+static inline void history_set_weights(uint32_t *weights,
+                                       const unsigned char *words,
+                                       uint32_t num_sources)
+{
+    uint32_t i;
+
+    for (i = 0; i < num_sources; i += 2, words += 8) {
+        const uint64_t word = history_word(words);
+
+        weights[i] = (uint32_t)word;
+        if (i + 1 < num_sources)
+            weights[i + 1] = (uint32_t)(word >> 32);
+    }
+}
+
 /* Does to the mix what an event says. */
 static inline int history_mix_apply(history_mix_walk *walk,
                                     const history_event *event)
@@ -935,7 +951,6 @@ static inline int history_mix_apply(history_mix_walk *walk,
     statesampler_mix *mix = &walk->mix;
     const size_t size = statesampler_mix_state_bytes(mix);
     const uint64_t epoch = walk->epoch;
-    uint32_t i;
     int code;
 
     switch (event->kind) {
@@ -948,10 +963,7 @@ static inline int history_mix_apply(history_mix_walk *walk,
         return statesampler_mix_reshape(
             mix, 0, (uint32_t)history_word(event->words));
     case HISTORY_WEIGHTS:
-        for (i = 0; i < mix->num_sources; i++)
-            walk->weights[i] =
-                (uint32_t)(history_word(event->words + 8 * (size_t)(i / 2)) >>
-                           i % 2 * 32);
+        history_set_weights(walk->weights, event->words, mix->num_sources);
         return statesampler_mix_weigh(mix, walk->weights);
     case HISTORY_SHAPE:
         code = statesampler_mix_save(mix, walk->state, size);

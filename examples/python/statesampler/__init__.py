@@ -40,22 +40,19 @@ import importlib
 import importlib.util
 
 from ._library import VERSION as __version__
-from .mix import Mix
-from .recorded import Sampler
-from .samplers import Audit
-from .schedule import Schedule
 
-# The modules of what is imported when it is used: torch takes a second, and
-# Ledger's threading a tenth of a cold start.
-_LATER = {"Ledger": ".ledger",
+# The modules of what is imported when it is used: torch takes a second, and a
+# question to a state needs few of the others.
+_LATER = {"Sampler": ".recorded", "Mix": ".mix", "Schedule": ".schedule",
+          "Audit": ".samplers", "Ledger": ".ledger",
           "StatefulDistributedSampler": ".torch_samplers",
           "RoundRobinBatchSampler": ".torch_samplers",
           "StatefulLoader": ".loader", "CountingDataLoader": ".loader",
           "CountedBatchSampler": ".loader", "RepeatSampler": ".repeat",
           "PackedBatchSampler": ".pack", "SpreadBatchSampler": ".spread"}
+_ALONE = ["Sampler", "Mix", "Schedule", "Audit", "Ledger"]   # without torch
 
-__all__ = ["Sampler", "Mix", "Schedule", "Audit",
-           *(_LATER if importlib.util.find_spec("torch") else ["Ledger"])]
+__all__ = [*(_LATER if importlib.util.find_spec("torch") else _ALONE)]
 
 
 def __getattr__(name):

@@ -8,8 +8,9 @@ import struct
 import sys
 
 from ._arguments import cut, listed, shown
-from ._cursors import OWNERS, described, described_mix
-from ._library import ORDERS, PARTITIONS, STOPS, TAILS, Desc, c
+from ._cursors import OWNERS, described
+from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace, c,
+                       check)
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from ._record import Record
 from .samplers import library_state, split, split_schedule, unpack
@@ -19,11 +20,11 @@ usage: python -m statesampler FILE [OPTION]...
 
 FILE is what Sampler.save, Mix.save or statesampler.h wrote; or a checkpoint of
 torch's or DeepSpeed's, a pickle or JSON, with a state or a state_dict anywhere
-in its dicts, lists and tuples. Without an option, what it holds is printed. Sampler and Mix save a history of their run,
-which knows every step of it. A state without one is one place of a run: it
-cannot know whether the run came to it and went on from it straight, so every
-question is refused unless --straight says so. Indices of a mix are those of its
-datasets one after another.
+in its dicts, lists and tuples. Without an option, what it holds is printed.
+Sampler and Mix save a history of their run, which knows every step of it. A
+state without one is one place of a run: it cannot know whether the run came to
+it and went on from it straight, so every question is refused unless --straight
+says so. Indices of a mix are those of its datasets one after another.
 
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
@@ -138,7 +139,8 @@ class Recorded:
     def run(self):
         """What its history says of the run."""
         if self.mixes:
-            place = described_mix(_mix(self.state))[-1]
+            place, state = MixPlace(), _mix(self.state)
+            check(c.mix_describe(state, len(state), 0, None, place))
             return Record(self.history, place.epoch, place.turn)
         desc, place = described(self.state)
         return Record(self.history, desc.epoch, place.step)
@@ -362,10 +364,10 @@ def load(path):
     """Everything that a file holds."""
     if os.path.isdir(path):
         path = _in_folder(path)
-    with open(path, "rb") as file:
+    with open(path, "rb", buffering=0) as file:
         begin = file.read(16)
         if begin[:4] in _MAGICS or not begin:
-            return [Recorded("", begin + file.read())]
+            return [Recorded("", begin + file.readall())]
     read = _reader(begin)
     try:
         found = list(itertools.islice(find("", read(path), {}), _MOST))
@@ -434,8 +436,8 @@ def history_steps(run, epoch, first, last, ranks):
     for begin in range(first, last + 1, _AT_ONCE):
         asked = range(begin, min(begin + _AT_ONCE, last + 1))
         found = {step: [] for step in asked}
-        for _ in run.stretches():
-            for step in run.steps(epoch, asked[0], asked[-1]):
+        for served in run.stretches_of(epoch, asked[0], asked[-1]):
+            for step in served:
                 for rank in range(run.ranks()) if ranks is None else ranks:
                     batch = run.batch(epoch, step, rank)
                     if batch:

@@ -36,23 +36,23 @@ class Record:
         while self._moved(c.record_next(self._record)):
             yield stretch
 
+    def stretches_of(self, epoch, first, last):
+        """Goes through those that have served one of the steps from first to
+        last of an epoch; yields which. (The epoch may have ended before.)"""
+        c.record_open(self._record, *self.place, *self._memory)
+        stretch = c.record_stretch(self._record).contents
+        while self._moved(c.record_next_of(self._record, epoch, first, last)):
+            begin, end = first, last + 1
+            if stretch.carry or epoch == stretch.begin_epoch:
+                begin = max(begin, stretch.begin_step)
+            if stretch.carry or epoch == stretch.end_epoch:
+                end = min(end, stretch.end_step)
+            yield range(begin, end)
+
     @staticmethod
     def _moved(code):
         check(min(code, 0))
         return code == 1
-
-    def steps(self, epoch, first, last):
-        """Those of the steps from first to last of an epoch that were served.
-        (The epoch may have ended before.)"""
-        stretch = c.record_stretch(self._record).contents
-        if not stretch.carry and not (stretch.begin_epoch <= epoch <=
-                                      stretch.end_epoch):
-            return range(0)
-        if stretch.carry or epoch == stretch.begin_epoch:
-            first = max(first, stretch.begin_step)
-        if stretch.carry or epoch == stretch.end_epoch:
-            last = min(last, stretch.end_step - 1)
-        return range(first, last + 1)
 
     def ranks(self):
         return c.record_ranks(self._record, ctypes.c_uint64())
@@ -119,12 +119,11 @@ class Record:
         last time. None past its epoch's end; ValueError if it was not
         served."""
         found, there, ranks = None, False, rank + 1
-        for _ in self.stretches():
-            if self.steps(epoch, step, step):
-                there = True
-                if self._exists(epoch, step):
-                    ranks = self.ranks()
-                    found = self.batch(epoch, step, min(rank, ranks - 1))
+        for _ in self.stretches_of(epoch, step, step):
+            there = True
+            if self._exists(epoch, step):
+                ranks = self.ranks()
+                found = self.batch(epoch, step, min(rank, ranks - 1))
         if not there:
             raise ValueError(self.why(epoch, step))
         if rank >= ranks:

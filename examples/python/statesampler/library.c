@@ -446,6 +446,24 @@ EXPORT(int, record_next, (record *r))
     return history_mix_next(mix);
 }
 
+/* Goes to the next stretch that has served one of these steps of an epoch. (The
+   epoch may have ended before.) */
+EXPORT(int, record_next_of,
+       (record *r, uint64_t epoch, uint64_t first, uint64_t last))
+{
+    const history_stretch *stretch = statesampler_record_stretch(r);
+    int code;
+
+    do { /* each stretch has an event of its own */
+        code = statesampler_record_next(r);
+    } while (code == 1 &&
+             (history_before(&r->log, epoch, last, stretch->begin_epoch,
+                             stretch->begin_step) ||
+              !history_before(&r->log, epoch, first, stretch->end_epoch,
+                              stretch->end_step)));
+    return code;
+}
+
 EXPORT(int, record_skipped, (const record *r, uint64_t epoch, uint64_t step))
 {
     return history_skipped(statesampler_record_stretch(r), epoch, step);
