@@ -84,7 +84,7 @@ clean:
 DOWN = $(MAKE) --no-print-directory -C
 
 mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-crash newest scale storm quality quality-rounds vectors: \
+crash newest scale histories storm quality quality-rounds vectors: \
     | $(filter deps deps-prove test,$(MAKECMDGOALS))
 	@$(DOWN) tests $@
 build/test/% build/fuzz/% build/quality/%: always
@@ -186,5 +186,6 @@ always:
 
 .PHONY: help demo examples check test bench bench-figures gpu clean mutants \
     mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-    crash newest scale storm quality quality-rounds vectors web trainer torch boards \
-    packages release install uninstall bare deps deps-npm always
+    crash newest scale histories storm quality quality-rounds vectors web \
+    trainer torch boards packages release install uninstall bare deps deps-npm \
+    always

@@ -5,7 +5,7 @@
 
 #include "../check.h"
 
-enum { EVENTS = 400, STEPS = 20000, BATCH = 64, KEPT = 8 };
+enum { EVENTS = 1000, STEPS = 20000, BATCH = 64, KEPT = 8 };
 
 /* A step that was served: its samples, rank by rank. */
 typedef struct record {
@@ -14,6 +14,8 @@ typedef struct record {
 } record;
 
 static record served[STEPS];
+
+static unsigned long noted; /* events */
 
 /* What a checkpoint holds, and how many steps were served by then. */
 typedef struct checkpoint {
@@ -173,6 +175,8 @@ static void resume(run *r)
 
 static void act(run *r)
 {
+    const size_t before = r->h.log.size;
+
     switch (check_random(9)) {
     case 0:
         seek(r);
@@ -199,6 +203,7 @@ static void act(run *r)
         take(r, check_random(12));
         break;
     }
+    noted += r->h.log.size > before;
 }
 
 /* --- what a history says of it -------------------------------------------- */
@@ -296,14 +301,16 @@ static void check_walk(const run *r)
     CHECK(at == r->steps);
 }
 
-static void test_runs(int cases)
+/* Runs that do from `least` to `most` things each. */
+static void test_runs(int cases, int least, int most)
 {
     static run r;
-    int k, events;
+    int k, left;
 
     for (k = 0; k < cases; k++) {
         begin(&r);
-        for (events = (int)check_random(EVENTS); events > 0; events--)
+        left = least + (int)check_random((uint64_t)(most - least));
+        for (; left > 0; left--)
             act(&r);
         check_walk(&r);
     }
@@ -537,6 +544,8 @@ static void reshape_mix(mix_run *r)
 
 static void act_mix(mix_run *r)
 {
+    const size_t before = r->h.log.size;
+
     switch (check_random(9)) {
     case 8:
         begin_epochs(r);
@@ -561,6 +570,7 @@ static void act_mix(mix_run *r)
         take_turns(r, check_random(25));
         break;
     }
+    noted += r->h.log.size > before;
 }
 
 static void check_turn(history_mix_walk *walk, size_t at)
@@ -643,17 +653,18 @@ static size_t check_turns(mix_run *r, history_mix_walk *walk, size_t at)
     return at;
 }
 
-static void test_mixes(int cases)
+static void test_mixes(int cases, int least, int most)
 {
     static mix_run r;
     history_mix_walk walk;
-    int k, events, code;
+    int k, left, code;
 
     for (k = 0; k < cases; k++) {
         size_t at = 0;
 
         begin_mix(&r);
-        for (events = (int)check_random(EVENTS); events > 0; events--)
+        left = least + (int)check_random((uint64_t)(most - least));
+        for (; left > 0; left--)
             act_mix(&r);
         history_mix_open(&walk, &r.h.log, statesampler_mix_epoch(&r.mix),
                          statesampler_mix_turn(&r.mix), r.other, r.weights,
@@ -885,12 +896,25 @@ static void test_sentences(void)
                  statesampler_error(STATESAMPLER_ERANGE_END)) == 0);
 }
 
+/* `history RUNS`, for make histories: so many long runs of a sampler, and of a
+   mix. */
+static int many_runs(int cases)
+{
+    test_runs(cases, EVENTS / 2, EVENTS);
+    test_mixes(cases, EVENTS / 2, EVENTS);
+    printf("%d runs of %lu events each: all of their steps are known\n",
+           2 * cases, noted / (2 * (unsigned long)cases));
+    return check_done("history");
+}
+
 int main(int argc, char **argv)
 {
-    int reduced = check_reduced(argc, argv);
+    const int reduced = check_reduced(argc, argv);
 
-    test_runs(reduced ? 30 : 400);
-    test_mixes(reduced ? 30 : 400);
+    if (argc > 1 && atoi(argv[1]) > 0)
+        return many_runs(atoi(argv[1]));
+    test_runs(reduced ? 30 : 400, 0, 400);
+    test_mixes(reduced ? 30 : 400, 0, 400);
     test_full();
     test_damage();
     test_mix_refusals();
