@@ -258,24 +258,18 @@ static void print_found(uint64_t index, uint64_t step,
 
 /* Prints where a mix's stretch has served a sample: in each epoch of its
    dataset that the stretch has. */
-static int print_mix_places(const history_stretch *stretch, uint64_t index)
+static int print_mix_places(uint64_t index)
 {
-    const uint64_t low = r.epoch == stretch->begin_epoch ? stretch->begin_step
-                                                         : 0;
-    uint64_t turn = 0, own, own_last, high;
+    uint64_t turn = 0, own = 0, own_last = 0;
     statesampler_place place = {0, 0, 0, 0};
     uint32_t source = 0;
     int found = 0;
 
-    example_must_say(history_mix_go(&mix_walk, r.epoch, low), history_error);
     while (source + 1 < saved.num_sources &&
            index >= statesampler_mix_offset(&mix_walk.mix, source + 1))
         source++;
-    own = statesampler_epoch(&sources[source].sampler);
-    high = r.epoch == stretch->end_epoch
-               ? stretch->end_step : statesampler_mix_num_turns(&mix_walk.mix);
-    example_must(statesampler_mix_seek(&mix_walk.mix, high));
-    own_last = statesampler_epoch(&sources[source].sampler);
+    example_must_say(history_mix_epochs(&mix_walk, r.epoch, source, &own,
+                                        &own_last), history_error);
     for (; own <= own_last; own++) {
         int code = history_mix_locate(
             &mix_walk, r.epoch, source, own,
@@ -324,7 +318,7 @@ static int print_places(uint64_t index)
         if (!saved.carry && (r.epoch < stretch->begin_epoch ||
                              r.epoch > stretch->end_epoch))
             continue;
-        found |= saved.num_sources > 0 ? print_mix_places(stretch, index)
+        found |= saved.num_sources > 0 ? print_mix_places(index)
                                        : print_own_place(index);
     }
     if (!found) {

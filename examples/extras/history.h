@@ -1101,6 +1101,50 @@ static inline int history_mix_same_place(const void *a, const void *b,
     return 1;
 }
 
+/* Takes the mix to the first turn that the stretch has in an epoch of the mix,
+   which must be one of its epochs. */
+static inline int history_mix_enter(history_mix_walk *walk, uint64_t epoch)
+{
+    const history_stretch *stretch = &walk->stretch;
+    int code = STATESAMPLER_OK;
+
+    if (walk->epoch != stretch->begin_epoch)
+        code = history_mix_again(walk);
+    if (code != STATESAMPLER_OK)
+        return code;
+    return history_mix_go(walk, epoch,
+                          epoch == stretch->begin_epoch ? stretch->begin_step
+                                                        : 0);
+}
+
+/* Where the stretch ends in the epoch in which the mix is. */
+static inline uint64_t history_mix_end(const history_mix_walk *walk)
+{
+    return walk->epoch == walk->stretch.end_epoch
+               ? walk->stretch.end_step
+               : statesampler_mix_num_turns(&walk->mix);
+}
+
+/* The epochs of its own, from the first to the last, in which a source is while
+   the stretch is in an epoch of the mix, which it has. */
+static inline int history_mix_epochs(history_mix_walk *walk, uint64_t epoch,
+                                     uint32_t source, uint64_t *first,
+                                     uint64_t *last)
+{
+    const statesampler *s = &walk->sources[source].sampler;
+    int code;
+
+    if (source >= walk->mix.num_sources)
+        return STATESAMPLER_ERANGE_SOURCE;
+    code = history_mix_enter(walk, epoch);
+    if (code != STATESAMPLER_OK)
+        return code;
+    *first = statesampler_epoch(s);
+    code = statesampler_mix_seek(&walk->mix, history_mix_end(walk));
+    *last = statesampler_epoch(s);
+    return code;
+}
+
 /* Takes the mix to the first turn of the stretch, in this epoch of the mix, at
    which the source is in this epoch of its own. Returns 0 if there is none. The
    search halves what is left. */
@@ -1108,18 +1152,16 @@ static inline int history_mix_go_to_epoch(history_mix_walk *walk,
                                           uint64_t epoch, uint32_t source,
                                           uint64_t own_epoch)
 {
-    const history_stretch *stretch = &walk->stretch;
     const statesampler *s = &walk->sources[source].sampler;
     statesampler_mix *mix = &walk->mix;
-    uint64_t low = 0, high;
+    uint64_t low, high;
 
-    if (epoch == stretch->begin_epoch)
-        low = stretch->begin_step;
-    if (history_mix_go(walk, epoch, low) != STATESAMPLER_OK)
+    if (history_mix_enter(walk, epoch) != STATESAMPLER_OK)
         return 0;
-    high = statesampler_mix_num_turns(mix);
-    if (epoch == stretch->end_epoch)
-        high = stretch->end_step;
+    if (statesampler_epoch(s) >= own_epoch)
+        return statesampler_epoch(s) == own_epoch;
+    low = statesampler_mix_turn(mix);
+    high = history_mix_end(walk);
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
 
@@ -1144,18 +1186,13 @@ static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
 {
     statesampler_place found;
     uint64_t when = 0;
-    int code = STATESAMPLER_OK;
+    int code;
 
     if (source >= walk->mix.num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
-    if (walk->epoch != walk->stretch.begin_epoch)
-        code = history_mix_again(walk);
-    if (code == STATESAMPLER_OK &&
-        !history_mix_go_to_epoch(walk, epoch, source, own_epoch))
-        code = STATESAMPLER_ERANGE_DROPPED;
-    if (code == STATESAMPLER_OK)
-        code = statesampler_mix_locate(&walk->mix, source, index, &when,
-                                       &found);
+    if (!history_mix_go_to_epoch(walk, epoch, source, own_epoch))
+        return STATESAMPLER_ERANGE_DROPPED;
+    code = statesampler_mix_locate(&walk->mix, source, index, &when, &found);
     if (code == STATESAMPLER_OK &&
         !history_served(&walk->stretch, epoch, when))
         code = STATESAMPLER_ERANGE_SERVED;

@@ -597,7 +597,7 @@ static void check_mix_sample(mix_run *r, history_mix_walk *walk, size_t at)
 {
     const record *one = &served[at];
     const uint32_t source = record_source[at];
-    uint64_t out[BATCH], turn = 0, own;
+    uint64_t out[BATCH], turn = 0, own, first, last;
     statesampler_place place;
     uint32_t other;
     size_t count;
@@ -613,6 +613,11 @@ static void check_mix_sample(mix_run *r, history_mix_walk *walk, size_t at)
     if (walk->sources[source].sampler.run.tail == STATESAMPLER_TAIL_CARRY)
         return; /* its step may have been of two epochs */
     CHECK(history_mix_again(walk) == STATESAMPLER_OK);
+    CHECK(history_mix_epochs(walk, one->epoch, source, &first, &last) ==
+          STATESAMPLER_OK);
+    CHECK(first <= own && own <= last);
+    CHECK(history_mix_epochs(walk, one->epoch, r->num_sources, &first, &last) ==
+          STATESAMPLER_ERANGE_SOURCE);
     code = history_mix_locate(walk, one->epoch, source, own, one->samples[0],
                               &turn, &place);
     if (code != STATESAMPLER_OK) /* a repeat: its first place was before */

@@ -545,36 +545,11 @@ EXPORT(uint32_t, record_source, (const record *r, uint64_t *index))
     return source;
 }
 
-/* The epochs of its own, from the first to the last, in which a source is while
-   the stretch is in an epoch of the mix, which it has. */
 EXPORT(int, record_epochs,
        (record *r, uint64_t epoch, uint32_t source, uint64_t *first,
         uint64_t *last))
 {
-    const history_stretch *stretch = &r->mix.stretch;
-    uint64_t low = 0, high;
-    int code = STATESAMPLER_OK;
-
-    if (r->mix.epoch != stretch->begin_epoch) {
-        code = history_mix_again(&r->mix);
-    }
-    if (epoch == stretch->begin_epoch) {
-        low = stretch->begin_step;
-    }
-    if (code == STATESAMPLER_OK) {
-        code = history_mix_go(&r->mix, epoch, low);
-    }
-    if (code != STATESAMPLER_OK) {
-        return code;
-    }
-    *first = statesampler_epoch(&r->mix.sources[source].sampler);
-    high = statesampler_mix_num_turns(&r->mix.mix);
-    if (epoch == stretch->end_epoch) {
-        high = stretch->end_step;
-    }
-    code = statesampler_mix_seek(&r->mix.mix, high);
-    *last = statesampler_epoch(&r->mix.sources[source].sampler);
-    return code;
+    return history_mix_epochs(&r->mix, epoch, source, first, last);
 }
 
 /* Where the stretch has served a sample: of a mix, one of this source, in an
