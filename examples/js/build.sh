@@ -53,7 +53,9 @@ wasm() { # FILE SOURCE FLAG...
 small='-ffreestanding -U__OPTIMIZE__'
 wasm $web/statesampler-simd.wasm module.c -msimd128
 wasm $web/statesampler.wasm module.c $small
-wasm $web/steering.wasm steering.c $small
+# The way to a mix's sources inline: that makes answers from a long history
+# twice as fast, for 250 bytes.
+wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE

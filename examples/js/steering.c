@@ -241,16 +241,15 @@ WEB(int, find, (const unsigned char *bytes, size_t size))
     return code < 0 ? code : used;
 }
 
-/* Before the first stretch of a history that `find` has found. The last
-   arguments are memory for a mix's, as for history_mix_open. */
+/* Before the first stretch of a history that `find` has found: what it said,
+   and memory for a mix's, as for history_mix_open. */
 WEB(void, open, (reading *r, const unsigned char *bytes, size_t size,
-                 uint64_t epoch, uint64_t step, statesampler_source *sources,
+                 size_t used, uint32_t num_sources, uint64_t epoch,
+                 uint64_t step, uint32_t carry, statesampler_source *sources,
                  uint32_t *weights, unsigned char *scratch))
 {
-    history_log log;
-    size_t used = 0;
+    const history_log log = {bytes, used - 8, num_sources, carry};
 
-    (void)history_read(&log, &used, bytes, size);
     r->state = bytes + used;
     r->size = size - used;
     history_open(&r->walk, &log, epoch, step);
@@ -356,21 +355,8 @@ WEB(int, locate, (reading *r, uint64_t epoch, uint64_t index))
    stretch, in an epoch of the mix that the stretch has. */
 WEB(int, own_epochs, (reading *r, uint64_t epoch, uint32_t source))
 {
-    const history_stretch *stretch = &r->mix_walk.stretch;
-    statesampler_mix *mix = &r->mix_walk.mix;
-    const uint64_t low = epoch == stretch->begin_epoch ? stretch->begin_step
-                                                       : 0;
-    uint64_t high = stretch->end_step;
-    int code = history_mix_go(&r->mix_walk, epoch, low);
-
-    if (code != STATESAMPLER_OK)
-        return code;
-    words[0] = statesampler_epoch(&mix->sources[source].sampler);
-    if (epoch != stretch->end_epoch)
-        high = statesampler_mix_num_turns(mix);
-    code = statesampler_mix_seek(mix, high);
-    words[1] = statesampler_epoch(&mix->sources[source].sampler);
-    return code;
+    return history_mix_epochs(&r->mix_walk, epoch, source, &words[0],
+                              &words[1]);
 }
 
 WEB(int, mix_locate, (reading *r, uint64_t epoch, uint32_t source,

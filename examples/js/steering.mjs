@@ -80,9 +80,8 @@ function structOf(thing, size) {
     return new Uint8Array(main.memory.buffer).slice(PLACE, PLACE + size);
 }
 
-/* How many sources a mix has. */
-const sourcesOf = (mix) =>
-    describeMix(Mix.prototype.save.call(mix), 0).numSources;
+/* What a mix's state says. */
+const placeOf = (mix) => describeMix(Mix.prototype.save.call(mix), 0);
 
 /* A copy of the bytes in an argument. */
 const bytesIn = (state) => fetched(bring(new Audit(), state));
@@ -190,103 +189,86 @@ class Notes {
     }
 }
 
-/* A sampler that notes what is done to it, besides going on. */
-export class RecordedSampler extends Sampler {
-    #notes;
+/* The notes of each object. */
+const notes = new WeakMap();
 
-    constructor(desc) {
-        super(desc);
-        this.#notes = new Notes(this, 0, c.init);
+/* A class that notes what is done to it, besides going on. Its subclass says
+   what begins its notes, and notes its own methods. */
+const recorded = (Base, begin) => class extends Base {
+    constructor(...made) {
+        super(...made);
+        notes.set(this, begin(this));
     }
 
+    get history() {
+        return new History(notes.get(this).saved(super.save()),
+                           { bigint: this.bigint });
+    }
+
+    save() {
+        return notes.get(this).saved(super.save());
+    }
+
+    load(state) {
+        notes.get(this).load(state, (bare) => super.load(bare));
+    }
+};
+
+export class RecordedSampler extends recorded(
+    Sampler, (sampler) => new Notes(sampler, 0, c.init)) {
     seek(step) {
-        this.#notes.note(() => super.seek(step),
-                         (h, room, s) => c.seek(h, room, s, BigInt(step)));
+        notes.get(this).note(
+            () => super.seek(step),
+            (h, room, s) => c.seek(h, room, s, BigInt(step)));
     }
 
     begin(epoch) {
-        this.#notes.note(() => super.begin(epoch),
-                         (h, room, s) => c.begin(h, room, s, BigInt(epoch)));
+        notes.get(this).note(
+            () => super.begin(epoch),
+            (h, room, s) => c.begin(h, room, s, BigInt(epoch)));
     }
 
     setEpoch(epoch) {
-        this.#notes.note(
+        notes.get(this).note(
             () => super.setEpoch(epoch),
             (h, room, s) => c.set_epoch(h, room, s, BigInt(epoch)));
     }
 
     reshape(shape) {
-        this.#notes.note(() => super.reshape(shape), (h, room, s) => {
-            const { worldSize, batchSize } = describeState(super.save());
+        notes.get(this).note(() => super.reshape(shape), (h, room, s) => {
+            const { worldSize, batchSize } = describeState(
+                Sampler.prototype.save.call(this));
             return c.reshape(h, room, s, 0, worldSize, batchSize);
         });
     }
 
     resize(numSamples) {
-        this.#notes.note(
+        notes.get(this).note(
             () => super.resize(numSamples),
             (h, room, s) => c.resize(h, room, s, BigInt(numSamples)));
     }
-
-    #saved() {
-        return this.#notes.saved(super.save());
-    }
-
-    get history() {
-        return new History(this.#saved(), { bigint: this.bigint });
-    }
-
-    save() {
-        return this.#saved();
-    }
-
-    load(state) {
-        this.#notes.load(state, (bare) => super.load(bare));
-    }
 }
 
-/* A mix that does so. */
-export class RecordedMix extends Mix {
-    #notes;
-
-    constructor(sources, options) {
-        super(sources, options);
-        this.#notes = new Notes(this, sourcesOf(this), c.mix_init);
-    }
-
+export class RecordedMix extends recorded(
+    Mix, (mix) => new Notes(mix, placeOf(mix).numSources, c.mix_init)) {
     seek(turn) {
-        this.#notes.note(() => super.seek(turn),
-                         (h, room, s) => c.mix_seek(h, room, s, BigInt(turn)));
+        notes.get(this).note(
+            () => super.seek(turn),
+            (h, room, s) => c.mix_seek(h, room, s, BigInt(turn)));
     }
 
     weigh(weights) {
         const list = Array.from(weights);
-        this.#notes.noteWeights(
+        notes.get(this).noteWeights(
             () => super.weigh(list),
             list.map((one) => one === "off" ? 2 ** 32 - 1 : Number(one)));
     }
 
     reshape(shape) {
-        this.#notes.note(() => super.reshape(shape), (h, room, s) => {
-            const { worldSize } = describeMix(super.save(), 0);
-            return c.mix_reshape(h, room, s, 0, worldSize);
-        });
-    }
-
-    #saved() {
-        return this.#notes.saved(super.save());
-    }
-
-    get history() {
-        return new History(this.#saved(), { bigint: this.bigint });
-    }
-
-    save() {
-        return this.#saved();
-    }
-
-    load(state) {
-        this.#notes.load(state, (bare) => super.load(bare));
+        notes.get(this).note(
+            () => super.reshape(shape),
+            (h, room, s) => c.mix_reshape(h, room, s, 0,
+                                          placeOf(this).worldSize));
     }
 }
 
@@ -367,7 +349,8 @@ export class History extends Tagged {
         const n = Number(this.#sources), size = this.#bytes.length;
         within([READING, size, n * SOURCE, 4 * n, size], (r, at, ...memory) => {
             put(at, this.#bytes);
-            c.open(r, at, size, this.#epoch, this.#step, ...memory);
+            c.open(r, at, size, this.#used, n, this.#epoch, this.#step,
+                   this.#carry, ...memory);
             use(r);
         });
     }
@@ -509,7 +492,7 @@ export class Schedule extends Tagged {
                                 shown(plan));
         this.#mix = mix;
         this.#plan = plan;
-        this.#count = sourcesOf(mix);
+        this.#count = placeOf(mix).numSources;
         this.#size = main.mix_bytes(this.#count) >>> 0;
         const size = SCHEDULE + SHARE * this.#count;
         within([size, this.#size], (s, copy) => {
