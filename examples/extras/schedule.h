@@ -55,6 +55,7 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_ETURN (-1305)
 #define SCHEDULE_ETOKENS (-1306)
 #define SCHEDULE_EOWED (-1307)
+#define SCHEDULE_ELATER (-1308)
 
 typedef struct schedule_source {
     double share;   /* in the next stage, beside the other shares: yours */
@@ -100,6 +101,8 @@ static inline const char *schedule_error(int code)
         return "with shares of tokens, the stages to come are not known";
     case SCHEDULE_EOWED:
         return "the state owes more than any schedule does: it is forged";
+    case SCHEDULE_ELATER:
+        return "the sample does not come in the stages that were looked at";
     default:
         return statesampler_error(code);
     }
@@ -328,8 +331,8 @@ static inline void schedule_begin(schedule *s, int64_t total, uint32_t turns)
     s->end += turns;
 }
 
-/* Gives the mix the weights of a stage. */
-static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
+/* Sets the weights of a stage. */
+static inline void schedule_set_weights(schedule *s)
 {
     uint32_t i;
 
@@ -338,6 +341,12 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
         if (s->weights[i] == 0)
             s->weights[i] = STATESAMPLER_OFF;
     }
+}
+
+/* Gives them to the mix. */
+static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
+{
+    schedule_set_weights(s);
     return SCHEDULE_WEIGH(mix, s->weights);
 }
 
@@ -454,6 +463,62 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
             schedule_sum(s);
     }
     return code == STATESAMPLER_OK ? SCHEDULE_SEEK(mix, turn) : code;
+}
+
+/* Goes on to the beginning of the next stage, of which nothing is noted. */
+static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
+                                 schedule_plan *plan, void *context)
+{
+    uint32_t turns;
+    int64_t total;
+    int code;
+
+    if (s->sources[0].mean != 0 && statesampler_mix_turn(mix) != s->end)
+        return SCHEDULE_ETOKENS;
+    code = statesampler_mix_seek(mix, s->end);
+    if (code != STATESAMPLER_OK)
+        return code;
+    turns = plan(s, s->end, context);
+    code = schedule_stage(&total, s, turns);
+    if (code != STATESAMPLER_OK)
+        return code;
+    schedule_set_weights(s);
+    code = statesampler_mix_weigh(mix, s->weights);
+    if (code == STATESAMPLER_OK)
+        schedule_begin(s, total, turns);
+    return code;
+}
+
+/* The turn and the place at which a source's sample is served in its source's
+   present epoch, as mix_locate says it: in the present stage, or in one of so
+   many that follow. ELATER: in none of them. (It may never come: so there is a
+   bound.) ETOKENS: stages to come are not known. Others: as mix_locate. It moves
+   s and mix, and notes nothing: ask copies, into which you load the states. */
+static inline int schedule_locate(schedule *s, statesampler_mix *mix,
+                                  uint32_t source, uint64_t index,
+                                  uint32_t stages, uint64_t *turn,
+                                  statesampler_place *place,
+                                  schedule_plan *plan, void *context)
+{
+    statesampler_place found;
+    uint64_t when = 0;
+    int code = schedule_check(s, mix);
+
+    for (; code == STATESAMPLER_OK; stages--) {
+        code = statesampler_mix_locate(mix, source, index, &when, &found);
+        if (code == STATESAMPLER_OK && when < s->end) {
+            *turn = when;
+            *place = found;
+            return STATESAMPLER_OK;
+        }
+        if (code != STATESAMPLER_OK && code != STATESAMPLER_ERANGE_OFF &&
+            code != STATESAMPLER_ERANGE_FAR)
+            return code;
+        if (stages == 0)
+            return SCHEDULE_ELATER;
+        code = schedule_go_on(s, mix, plan, context);
+    }
+    return code;
 }
 
 /* --- states --------------------------------------------------------------- */

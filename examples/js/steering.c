@@ -10,6 +10,9 @@
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 
+/* The main module has these sentences. */
+#define statesampler_error(code) ""
+
 #include "examples/extras/history.h"
 #include "web.h"
 
@@ -461,6 +464,18 @@ WEB(int, schedule_seek, (schedule *s, statesampler_mix *mix, uint64_t turn))
     return code;
 }
 
+/* Sets words: the place, as `locate`, and the turn. */
+WEB(int, schedule_locate, (schedule *s, statesampler_mix *mix, uint32_t source,
+                           uint64_t index))
+{
+    statesampler_place place = {0, 0, 0, 0};
+    const int code = schedule_locate(schedule_behind(s), mix_at(mix), source,
+                                     index, 10000, &words[4], &place, ask_plan,
+                                     NULL);
+
+    return tell_place(code, place.step, &place);
+}
+
 WEB(int, schedule_had, (schedule *s, uint32_t source, uint64_t tokens))
 {
     return schedule_had(schedule_behind(s), source, tokens);
@@ -502,7 +517,7 @@ WEB(uint64_t *, start, (void))
 /* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
-    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_EOWED
+    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_ELATER
                ? schedule_error(code)
                : history_error(code);
 }

@@ -1,6 +1,6 @@
 /* Declarations of steering.mjs. */
-import { Bytes, Dataset, Indices, Mix, Plain, IndexArray, Rank, Sampler, Shape,
-         Source, Stop, Turn, Whole } from "./statesampler.mjs";
+import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
+         Shape, Source, Stop, Turn, Whole } from "./statesampler.mjs";
 
 /** An error of a history or a schedule. Its kind:
     ESKIPPED   the run has skipped the step; the message says where
@@ -14,12 +14,13 @@ import { Bytes, Dataset, Indices, Mix, Plain, IndexArray, Rank, Sampler, Shape,
     EMEANS     means are 0 or too large, of some sources only, or missing
     ESTOP      a mix with a schedule should have the stop rule "never"
     ETURN      the mix is not in the schedule's stage, or is past the turn
-    ETOKENS    with shares of tokens, the stages to come are not known */
+    ETOKENS    with shares of tokens, the stages to come are not known
+    ELATER     the sample does not come in the stages that were looked at */
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
         "EFULL" | "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
-        "ETOKENS" | "EOWED" | "EEVENT" | "EEPOCH";
+        "ETOKENS" | "EOWED" | "ELATER" | "EEVENT" | "EEPOCH";
 }
 
 /** A sampler that notes each seek, begin, other shape, other length and load,
@@ -128,6 +129,9 @@ export interface Schedule<T extends number | bigint = number>
     /** To any turn from the present one on. If a stage between is impossible,
         the mix is then at its beginning. */
     seek(turn: Whole): void;
+    /** As the mix's, but in this stage or in one of the next 10,000. A sample
+        may never come, so there is a bound. */
+    locate(source: Whole, index: Whole): Place<T> & { turn: T };
     /** With shares of tokens, after each turn: what its batch had, on all ranks
         together. */
     had(source: Whole, tokens: Whole): void;

@@ -92,7 +92,8 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 const KINDS = { [-1401]: "EFULL", [-1402]: "EORDER", [-1403]: "EOTHER",
                 [-1301]: "ESHARES", [-1302]: "ETURNS", [-1303]: "EMEANS",
                 [-1304]: "ESTOP", [-1305]: "ETURN", [-1306]: "ETOKENS",
-                [-1307]: "EOWED", [-1404]: "EEVENT", [-1031]: "EEPOCH" };
+                [-1307]: "EOWED", [-1308]: "ELATER", [-1404]: "EEVENT",
+                [-1031]: "EEPOCH" };
 
 export class SteeringError extends Error {
     constructor(kind, message) {
@@ -290,6 +291,11 @@ function found(code) {
     return code >= 0;
 }
 
+/* The words of a place by name, numbers as `thing` gives them. */
+const placeIn = (thing, words) => Object.fromEntries(Array.from(
+    words, (word, i) => [["step", "rank", "slot", "position", "turn"][i],
+                         give(thing, word)]));
+
 /* The record of a run up to the moment at which it was saved. */
 export class History extends Tagged {
     #bytes;
@@ -463,10 +469,8 @@ export class History extends Tagged {
         if (places.length === 0 && (epoch < begins ||
                                     epoch === begins && at > 0n))
             throw this.#unknown(`sample ${number} in epoch ${epoch}`);
-        return places.map(([when, rank, slot, position]) => ({
-            epoch: give(this, epoch), step: give(this, when),
-            rank: give(this, rank), slot: give(this, slot),
-            position: give(this, position) }));
+        return places.map((place) => ({ epoch: give(this, epoch),
+                                        ...placeIn(this, place) }));
     }
 }
 
@@ -547,8 +551,8 @@ export class Schedule extends Tagged {
         };
     }
 
-    /* Calls C with copies of the schedule and the mix. keeps: C may have moved
-       both though it returns an error. */
+    /* Calls C with copies of the schedule and the mix. keeps: whether what it
+       has made of the schedule is kept, by whether all went well. */
     #steer(call, keeps) {
         const outer = host, failed = [];
         within([this.#bytes.length, this.#size], (s, copy) => {
@@ -561,7 +565,7 @@ export class Schedule extends Tagged {
             } finally {
                 host = outer;
             }
-            if (keeps || code >= 0 && failed.length === 0)
+            if (keeps(code >= 0 && failed.length === 0))
                 this.#keep(s);
             if (failed.length > 0)
                 throw failed[0];
@@ -578,7 +582,8 @@ export class Schedule extends Tagged {
     follow() {
         const { turn } = this.#mix;
         if (turn < this.#begin || turn >= this.#end)
-            this.#steer((s, copy) => c.schedule_follow(s, copy), false);
+            this.#steer((s, copy) => c.schedule_follow(s, copy),
+                        (good) => good);
     }
 
     /* The mix's next turn. */
@@ -592,10 +597,19 @@ export class Schedule extends Tagged {
             yield turn;
     }
 
-    /* To any turn from the present one on. */
+    /* To any turn from the present one on. (C may have moved both though it
+       returns an error.) */
     seek(turn) {
         const to = big("turn", turn);
-        this.#steer((s, copy) => c.schedule_seek(s, copy, to), true);
+        this.#steer((s, copy) => c.schedule_seek(s, copy, to), () => true);
+    }
+
+    /* As the mix's, but in this stage or in any of the next 10,000. */
+    locate(source, index) {
+        const number = half("source", source), what = big("index", index);
+        this.#steer((s, copy) => c.schedule_locate(s, copy, number, what),
+                    () => false);
+        return placeIn(this.#mix, told(5));
     }
 
     /* Calls C with a copy of the schedule alone, and a place. */

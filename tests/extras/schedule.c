@@ -277,6 +277,74 @@ static void test_places(int cases)
 }
 
 /* Turns past 2^32, over many sums of stages. */
+/* The turn in so many stages from here at which a source's sample comes, if the
+   run takes them one after the other; NONE: it does not. */
+static uint64_t wait_for(run *r, story *tale, uint32_t source, uint64_t index,
+                         uint32_t stages)
+{
+    for (;;) {
+        const uint64_t turn = statesampler_mix_turn(&r->mix);
+        uint32_t other = 0;
+        uint64_t sample = 0;
+        size_t count;
+
+        if (turn == r->s.end && stages-- == 0)
+            return STATESAMPLER_NONE;
+        CHECK(schedule_follow(&r->s, &r->mix, tell, tale) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r->mix, &sample, &count, &other) == 1);
+        if (other == source && sample == index)
+            return turn;
+    }
+}
+
+/* Where a sample comes that the run has not served, and that it has. */
+static void test_locate(int cases)
+{
+    static run straight, other;
+    static unsigned char state[2 * STATE];
+    int k, here = 0, later = 0, before = 0;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const uint64_t turn = check_random(3 * (uint64_t)tale.longest + 5);
+        const uint32_t source = (uint32_t)check_random(tale.num_sources);
+        const uint32_t stages = (uint32_t)check_random(20);
+        const statesampler *s = &straight.sources[source].sampler;
+        statesampler_place place = {0, 7, 0, 0}, of_source;
+        uint64_t when = 0, index;
+        size_t size;
+        int code;
+
+        begin(&straight, &tale);
+        take(&straight, &tale, turn);
+        size = save(&straight, state);
+        begin(&other, &tale);
+        load(&other, state, size);
+        index = check_random(1 + source % 7 * 5);
+        CHECK(statesampler_locate(s, index, &of_source) == STATESAMPLER_OK);
+        code = schedule_locate(&other.s, &other.mix, source, index, stages,
+                               &when, &place, tell, &tale);
+        if (of_source.step < statesampler_step(s)) {
+            before++;
+            CHECK(code == STATESAMPLER_ERANGE_SERVED ||
+                  code == SCHEDULE_ELATER);
+            continue;
+        }
+        if (code == STATESAMPLER_OK) {
+            here += when < straight.s.end;
+            later += when >= straight.s.end;
+            CHECK(place.step == of_source.step && place.slot == 0);
+            CHECK(wait_for(&straight, &tale, source, index, stages) == when);
+        } else {
+            CHECK(code == SCHEDULE_ELATER);
+            CHECK(when == 0 && place.step == 7);
+            CHECK(wait_for(&straight, &tale, source, index, stages) ==
+                  STATESAMPLER_NONE);
+        }
+    }
+    CHECK(here > cases / 20 && later > cases / 20 && before > cases / 20);
+}
+
 static uint32_t long_stages(schedule *s, uint64_t turn, void *context)
 {
     (void)context;
@@ -368,8 +436,10 @@ static void test_tokens(int turns)
 {
     static run r;
     story tale = {9, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0};
-    uint32_t means[9], i, source = 0;
+    uint32_t means[9], i, source = 0, unknown = 0;
     double had[9] = {0}, sum = 0, parts = 0;
+    statesampler_place place;
+    uint64_t turn;
     size_t count;
 
     for (i = 0; i < 9; i++) {
@@ -394,6 +464,11 @@ static void test_tokens(int turns)
         CHECK(had[i] > share - 3.0 * means[8]);
         CHECK(had[i] < share + 3.0 * means[8]);
     }
+    CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) == STATESAMPLER_OK);
+    for (i = 0; i < 31; i++)
+        unknown += schedule_locate(&r.s, &r.mix, 6, i, 9, &turn, &place,
+                                   by_tokens, means) == SCHEDULE_ETOKENS;
+    CHECK(unknown > 5 && statesampler_mix_turn(&r.mix) == r.s.begin);
     CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, by_tokens, means) ==
           SCHEDULE_ETOKENS);
     tale = invent(1);
@@ -456,6 +531,8 @@ static void test_refusals(void)
     const double zero = 0, nan = zero / zero, infinite = 1 / zero;
     story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
     unsigned char state[2 * STATE], damaged[2 * STATE];
+    statesampler_place place;
+    uint64_t turn;
     size_t size, i;
 
     check_bad(1, 0, 0, 0, 0, 5, STATESAMPLER_OK);
@@ -477,6 +554,10 @@ static void test_refusals(void)
     begin(&r, &tale);
     take(&r, &tale, 100);
     CHECK(schedule_seek(&r.s, &r.mix, 99, tell, &tale) == SCHEDULE_ETURN);
+    CHECK(schedule_locate(&r.s, &r.mix, 3, 0, 9, &turn, &place, tell, &tale) ==
+          STATESAMPLER_ERANGE_SOURCE);
+    CHECK(schedule_locate(&r.s, &r.mix, 1, 6, 9, &turn, &place, tell, &tale) ==
+          STATESAMPLER_ERANGE_INDEX);
     CHECK(schedule_had(&r.s, 3, 1) == STATESAMPLER_ERANGE_SOURCE);
     CHECK(schedule_had(&r.s, 1, 1) == SCHEDULE_EMEANS);
     r.shares[1].mean = 1;
@@ -495,6 +576,8 @@ static void test_refusals(void)
     begin(&r, &tale);
     CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ESTOP);
     CHECK(schedule_seek(&r.s, &r.mix, 5, tell, &tale) == SCHEDULE_ESTOP);
+    CHECK(schedule_locate(&r.s, &r.mix, 1, 0, 9, &turn, &place, tell, &tale) ==
+          SCHEDULE_ESTOP);
 
     tale.stop = STATESAMPLER_STOP_NEVER;
     begin(&r, &tale);
@@ -533,7 +616,7 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
-    for (i = 0; i < 7; i++)
+    for (i = 0; i < 8; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
 }
@@ -544,6 +627,7 @@ int main(int argc, char **argv)
 
     test_stages(reduced ? 20 : 500);
     test_places(reduced ? 20 : 500);
+    test_locate(reduced ? 100 : 1000);
     test_far();
     test_longest();
     test_tokens(reduced ? 3000 : 30000);

@@ -27,6 +27,7 @@ for (const { source, indices } of schedule) {
     break;
 }
 schedule.seek(99n);
+sum += schedule.locate(1, 5n).turn;
 schedule.load(schedule.save());
 const kind: "ESKIPPED" | null =
     new SteeringError("EOTHER", "").kind === "ESKIPPED" ? "ESKIPPED" : null;

@@ -861,6 +861,46 @@ test("a schedule: shares, and any turn", () => {
     }
 });
 
+test("a schedule: where a sample comes", () => {
+    const sources = range(4).map((i) => ({ numSamples: 10 + i, batchSize: 2 }));
+    for (const bigint of [false, true]) {
+        const mix = new RecordedMix(sources, { stop: "never", bigint });
+        const schedule = new Schedule(mix, (turn) => ({
+            turns: 3, shares: range(4).map((i) => (Number(turn) + i) % 3) }));
+        range(25).forEach(() => schedule.next());
+        const before = [mix.save(), schedule.save()].map(hex);
+        const [source, last] = [1, Number(mix.progress(1).step)];
+        const places = range(11).map((index) => {
+            try {
+                return schedule.locate(source, index);
+            } catch (error) {
+                same(error.kind, "ERANGE"); /* served before the base */
+                return null;
+            }
+        });
+        same([mix.save(), schedule.save()].map(hex), before);
+        same(places.filter((one) => one?.step >= last).length,
+             11 - 2 * last);
+        for (let left = 60; left > 0; left--) {
+            const { turn } = mix, served = schedule.next();
+            if (served.source !== source || mix.progress(1).epoch > 0)
+                continue;
+            Array.from(served.indices).forEach((index, slot) => {
+                const place = places[Number(index)];
+                if (Number(mix.progress(1).step) * 2 <= 10 || slot === 0)
+                    same([place.turn, Number(place.slot)], [turn, slot]);
+            });
+        }
+    }
+    const never = new Schedule(new Mix([DESC, DESC], { stop: "never" }),
+                               () => ({ turns: 3, shares: [1, 0] }));
+    refuses([never], () => never.locate(1, 0), { kind: "ELATER" });
+    refuses([never], () => never.locate(2, 0), { kind: "ERANGE" });
+    refuses([never], () => never.locate(0, 10 ** 9), { kind: "ERANGE" });
+    refuses([never], () => never.locate(0, -1), /^RangeError: index must/);
+    refuses([never], () => never.locate(-1, 0), /^RangeError: source must/);
+});
+
 test("a schedule of a recorded mix notes its weights", () => {
     const mix = new RecordedMix([DESC, DESC, DESC], { stop: "never" });
     const schedule = new Schedule(mix, (turn) =>
@@ -1004,6 +1044,8 @@ test("schedules that are impossible", () => {
                                () => answer);
     other.next();
     refuses([other], () => other.seek(99), { kind: "ETOKENS" });
+    assert.throws(() => range(99).forEach((i) => other.locate(1, i)),
+                  { kind: "ETOKENS" });
 });
 
 after(() => console.log(`note: ${checks} checks`));

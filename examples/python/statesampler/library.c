@@ -214,7 +214,7 @@ EXPORT(int, mixture_load,
 /* The message of these and of schedules. */
 EXPORT(const char *, history_error, (int code))
 {
-    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_EOWED
+    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_ELATER
                ? schedule_error(code)
                : history_error(code);
 }

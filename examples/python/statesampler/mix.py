@@ -10,7 +10,7 @@ from ._library import (OFF, SOURCE_BYTES, STATE_BYTES, STOPS, Desc, MixPlace,
                        address, c, check, history_check, memory)
 from .recorded import Recorded
 from .samplers import as_bytes, described, split, split_schedule, whole_weights
-from .schedule import ETOKENS, Ahead, Running, Schedule
+from .schedule import ETOKENS, LATER, Ahead, Running, Schedule
 
 # STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW, and EMISMATCH_DATASET.
 _CHANGED, _NEW, _EDATASET = 3, 1, -511
@@ -182,13 +182,15 @@ class Mix(Recorded, samplers.Mix):
         return super().at(step, rank, epoch, straight)
 
     def locate(self, index, straight=False):
-        place = super().locate(index, straight)
-        if self._running and place.step >= self._running.place.end:
-            raise ValueError(
-                f"sample {index}: not served up to turn "
-                f"{self._running.place.end}, where the stage ends; ask at() "
-                "what is served in later ones")
-        return place
+        try:
+            place = super().locate(index, straight)
+        except ValueError as error:
+            if not self._running or getattr(error, "code", 0) not in LATER:
+                raise
+        else:
+            if not self._running or place.step < self._running.place.end:
+                return place
+        return self._look_ahead(from_start=False).locate(index)
 
     # --- weights and epochs --------------------------------------------------
 

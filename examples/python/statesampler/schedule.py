@@ -10,6 +10,12 @@ from ._library import (SHARE_BYTES, Stages, address, c, history_check, memory)
 # SCHEDULE_MOST_TURNS and SCHEDULE_ETOKENS.
 _MOST, ETOKENS = 2**28, -1306
 
+# A sample may never come: so many stages are looked through.
+_STAGES = 10000
+
+# STATESAMPLER_ERANGE_OFF and ERANGE_FAR: perhaps it comes in a later stage.
+LATER = -209, -203
+
 
 class Schedule:
     """What share of the turns of a Mix each dataset has, stage by stage. In a
@@ -127,14 +133,34 @@ class Ahead:
     def reaches(self, turn):
         return turn >= self._first
 
-    def at(self, turn, rank):
+    def _go_on(self):
+        """To the next stage."""
         place = self._running.place
-        while turn >= place.end:
-            # With tokens only the stage that begins here is known.
-            if self._running.tokens and place.end > self._mix.step:
-                history_check(ETOKENS)
-            self._mix.seek(place.end)
-            history_check(c.schedule_follow(None, self._mix._memory,
-                                            *self._running.next_stage()))
-            self._first = place.begin
+        # With tokens only the stage that begins here is known.
+        if self._running.tokens and place.end > self._mix.step:
+            history_check(ETOKENS)
+        self._mix.seek(place.end)
+        history_check(c.schedule_follow(None, self._mix._memory,
+                                        *self._running.next_stage()))
+        self._first = place.begin
+
+    def at(self, turn, rank):
+        while turn >= self._running.place.end:
+            self._go_on()
         return self._mix.at(turn, rank)
+
+    def locate(self, index):
+        """Where a sample comes, in its dataset's present epoch."""
+        for _ in range(_STAGES):
+            self._go_on()
+            try:
+                place = self._mix.locate(index)
+            except ValueError as error:
+                if error.code not in LATER:
+                    raise
+            else:
+                if place.step < self._running.place.end:
+                    return place
+        raise ValueError(f"sample {index}: not served up to turn "
+                         f"{self._running.place.end}, in {_STAGES} stages to "
+                         "come")

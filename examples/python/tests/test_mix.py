@@ -90,6 +90,45 @@ class Schedules(unittest.TestCase):
                          taken(other, 80 - turn))]
             self.assertTrue(all(mine == theirs for mine, theirs in which))
 
+    def test_locate(self):
+        """A sample that the run has not come to is found in any stage, and
+        looking for it changes nothing."""
+        later = 0
+        for random in cases(20, "locate"):
+            table = [(random.randrange(1, 6),
+                      [random.randrange(3) for _ in range(3)] + [.5])
+                     for _ in range(40)]
+            world = random.randrange(1, 3)
+            mix = Mix([30, 40, 9, 25], 0, world, random.randrange(1, 4),
+                      schedule=Schedule([*table, (None, [1, 1, 1, 1])]))
+            taken(mix, random.randrange(60))
+            for _ in range(10):
+                index, state = random.randrange(104), mix.save()
+                place, end = mix.locate(index), mix._running.place.end
+                self.assertEqual(mix.save(), state)
+                self.assertEqual(mix.at(place.step, place.rank)[place.slot],
+                                 index)
+                later += place.step >= end
+                if place.step >= mix.step:
+                    straight = copy.copy(mix)
+                    while not any(index in straight.at(straight.step, rank)
+                                  for rank in range(world)):
+                        next(straight)
+                    self.assertEqual(straight.step, place.step)
+        self.assertGreater(later, 30)
+        never = Mix([9, 9], 0, 1, 1, schedule=Schedule(
+            lambda turn: (3, [1, 0])))
+        with self.assertRaisesRegex(ValueError, "sample 9: not served up to "
+                                    "turn 30000, in 10000 stages to come"):
+            never.locate(9)
+        tokens = Mix([9, 9], 0, 1, 1, schedule=Schedule(
+            lambda turn: (3, [1, 0]), means=[5, 6]))
+        next(tokens)
+        with self.assertRaisesRegex(ValueError, "stages to come"):
+            tokens.locate(9)
+        with self.assertRaisesRegex(ValueError, "index"):
+            never.locate(18)
+
     def test_a_table(self):
         mix = Mix([10, 10, 10], 0, 1, 1, schedule=Schedule(
             [(3, [1, 0, 0]), (4, (0, 1, 0)), (None, [0, 0, 5])]))
