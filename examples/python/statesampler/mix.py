@@ -103,7 +103,8 @@ class Mix(Recorded, samplers.Mix):
 
     def _plainly_made(self):
         if self._running:
-            raise ValueError("a Mix with a schedule is not for this")
+            raise ValueError("a Ledger goes to any ticket at once, which a "
+                             "schedule does not: give the Mix weights instead")
         return self._made[:4]
 
     def _room(self):

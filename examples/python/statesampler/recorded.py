@@ -209,7 +209,8 @@ class Sampler(Recorded, samplers.Sampler):
 
     def _plainly_made(self):
         if self._factors:
-            raise ValueError("a Sampler with weights is not for this")
+            raise ValueError("a Ledger has no weights of samples: give it a "
+                             "Sampler without, or a Mix with weights")
         return self._made[:1]
 
     def _room(self):

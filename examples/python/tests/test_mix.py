@@ -212,7 +212,7 @@ class Schedules(unittest.TestCase):
                 (lambda: Mix([9, 9], 0, 1, schedule=table).had(3),
                  "not in the schedule's stage"),
                 (lambda: Ledger(Mix([9], 0, 1, schedule=Schedule([(1, [1])])),
-                                64), "a Mix with a schedule"),
+                                64), "give the Mix weights instead"),
                 (lambda: Schedule([]), "empty"),
                 (lambda: Schedule([3]), "a stage should be"),
                 (lambda: Schedule([(0, [1])]), "turns"),

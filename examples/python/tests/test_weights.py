@@ -149,7 +149,7 @@ class Weights(unittest.TestCase):
         for call, words in (
                 (lambda: Sampler(3, 0, 1, weights=[1] * 3, tail="carry"),
                  "carry"),
-                (lambda: Ledger(one, 64), "with weights"),
+                (lambda: Ledger(one, 64), "a Mix with weights"),
                 (lambda: one.resize(9), "no resize"),
                 (lambda: one.load(bare.save()), "without weights"),
                 (lambda: bare.load(one.save()), "with weights"),
