@@ -93,6 +93,11 @@ def _facts(desc, of=""):
 
 
 class _Cursor(Made):
+    def repeats(self, first, last, rank):
+        """How many samples of batch(first, last, rank) fill an epoch's last
+        step: none."""
+        return 0
+
     def after(self, state):
         """A copy at another state."""
         other = object.__new__(type(self))
@@ -158,6 +163,9 @@ class _BatchCursor(_Cursor):
         found = self.at(first, rank)
         return None if found is None else found.tolist()
 
+    def repeats(self, first, last, rank):
+        return self.padding(first, rank)
+
 
 class SamplerCursor(_Cursor, Sampler):
     def _larger(self, state, rank, steps):
@@ -198,11 +206,21 @@ class SamplerCursor(_Cursor, Sampler):
         if last - first == 1 or end is not None and first >= end:
             found = self.at(first, rank)
             return None if found is None else found.tolist()
+        return next(self._joined(first, last, rank)).tolist()
+
+    def _joined(self, first, last, rank):
+        """A sampler at these steps, as one."""
         rank = self._desc.rank if rank is None else whole(
             "rank", rank, 0, self._desc.world_size)
-        last = last if end is None else min(last, end)
-        return next(self._larger(self.copy_at(first).save(), rank,
-                                 last - first)).tolist()
+        last = last if self.num_steps is None else min(last, self.num_steps)
+        return self._larger(self.copy_at(first).save(), rank, last - first)
+
+    def repeats(self, first, last, rank):
+        end = self.num_steps
+        if end is None or first >= end:
+            return 0
+        joined = self._joined(first, last, rank)
+        return joined.padding(joined.step)
 
     def summary(self, state):
         """The epoch of an undamaged state, whether it has begun, and the number

@@ -31,6 +31,16 @@ class Steps:
         return self._cursor.batch(first, first + unit, rank)
 
     @locked
+    def padding(self, step, rank=None):
+        """How many samples of at(step, rank) are repeats, which fill an epoch's
+        last step: the last ones. Leave them out of an Audit, or of an
+        evaluation."""
+        step = whole("step", step, 0, 2**62)
+        self._settle()
+        first, unit = self._place(step)
+        return self._cursor.repeats(first, first + unit, rank)
+
+    @locked
     def locate(self, index):
         """The first place in this epoch at which a sample is served, by any
         rank: a tuple of step, rank, slot and position, with

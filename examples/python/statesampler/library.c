@@ -64,6 +64,15 @@ EXPORT(uint64_t, source_seed,
     return statesampler_sample_seed(&sources[source].sampler, epoch, index);
 }
 
+/* How many samples are padding in the last batch of a source of an array. */
+EXPORT(size_t, source_padding,
+       (const statesampler_source *sources, uint32_t source))
+{
+    const statesampler *s = &sources[source].sampler;
+
+    return statesampler_padding(s, statesampler_step(s) - 1);
+}
+
 /* Numbers the present epoch of a mix, which counts its own from 0. */
 EXPORT(void, mix_number, (statesampler_mix *mix, uint64_t epoch))
 {

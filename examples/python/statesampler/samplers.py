@@ -262,14 +262,24 @@ class _Iterator(Made):
         """The batch of any step of this epoch, without moving: this rank's, or
         another one's. None past the end. Steps before ranks or batch_size
         last changed, in a Mix before its last load, raise ValueError."""
-        step, own = whole("step", step, 0, 2**64), self._shape.rank
+        return self._as_rank(rank, self._at, whole("step", step, 0, 2**64))
+
+    def _as_rank(self, rank, ask, step):
+        """What a rank, this one if it is None, has in a step."""
         if rank is None:
-            return self._at(step)
+            return ask(step)
+        own = self._shape.rank
         self._reshape(whole("rank", rank, 0, self._shape.world_size))
         try:
-            return self._at(step)
+            return ask(step)
         finally:
             self._reshape(own)
+
+    def padding(self, step, rank=None):
+        """How many samples of a batch at(step, rank) are repeats that fill an
+        epoch's last step: the last ones."""
+        return self._as_rank(rank, self._padding,
+                             whole("step", step, 0, 2**64))
 
     def locate(self, index):
         """The first place in this epoch, in a Mix in its dataset's present
@@ -329,9 +339,8 @@ class Sampler(_Iterator):
         check(c.locate(self._memory, index, place))
         return place.step
 
-    def padding(self, step):
-        """How many samples of this rank's batch are repeats: the last ones."""
-        return c.padding(self._memory, whole("step", step, 0, 2**64))
+    def _padding(self, step):
+        return c.padding(self._memory, step)
 
     def resize(self, num_samples):
         """From here on, epochs have num_samples positions; after padding this
@@ -431,6 +440,17 @@ class Mix(_Iterator):
         for i in range(count.value):
             out[i] += before
         return memoryview(out)[:count.value]
+
+    def _padding(self, turn):
+        """That of a dataset's last batch, in a mix that has just served it."""
+        source, before = ctypes.c_uint32(), c.mix_turn(self._memory)
+        if not _served(c.mix_at(self._memory, turn, None, None, source)):
+            return 0
+        check(c.mix_seek(self._memory, turn))
+        self._turns(1)
+        found = c.source_padding(self._sources, source)
+        check(c.mix_seek(self._memory, before))
+        return found
 
     def _locate(self, index, place):
         turn = ctypes.c_uint64()

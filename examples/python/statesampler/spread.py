@@ -131,6 +131,9 @@ class _SpreadCursor(_BatchCursor):
         found = self._positions.at(step, rank)
         return None if found is None else self._mapped(found)
 
+    def padding(self, step, rank):
+        return self._positions.padding(step, rank)
+
     def locate(self, index):
         whole("index", index, 0, len(self._groups.ids))
         order = self._mapped(range(len(self._groups.ids)))

@@ -60,7 +60,7 @@ list_tests() {
     }
     add_test "PyTorch: torch's, VISSL's, the forum's rules; seeds; the library" \
         torch $python test_parity test_round_robin test_order test_seeds \
-        test_library test_messages
+        test_library test_messages test_padding
     add_test 'PyTorch: a state at every batch of any loop, on other ranks; copies' \
         torch $python test_outermost test_state test_loops test_loader \
         test_programs

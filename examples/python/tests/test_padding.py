@@ -1,0 +1,133 @@
+"""padding(step) of each sampler: without the samples that it says are repeats,
+each sample of an epoch comes once, whatever ranks and batches serve it."""
+
+import collections
+import unittest
+
+from common import cases, counted, main
+from statesampler import (Mix, PackedBatchSampler, RepeatSampler,
+                          RoundRobinBatchSampler, SpreadBatchSampler,
+                          StatefulDistributedSampler)
+
+
+def without_repeats(sampler, ranks, first=0):
+    """The samples of the steps from the first on, of all ranks, without
+    padding; and how many that was."""
+    found, repeats, step = [], 0, first
+    while sampler.at(step, 0) is not None:
+        for rank in range(ranks):
+            batch, last = sampler.at(step, rank), sampler.padding(step, rank)
+            repeats += last
+            found += batch[:len(batch) - last]
+        step += 1
+    assert sampler.padding(step) == 0
+    return found, repeats
+
+
+class Padding(unittest.TestCase):
+    def each_once(self, found, n):
+        self.assertEqual(sorted(found), list(range(n)))
+
+    def test_sampler(self):
+        """Also where a run on other ranks, with another batch size, has had the
+        first part of the epoch."""
+        some = 0
+        for random in cases(300, "padding"):
+            n, ranks = random.randrange(1, 60), random.randrange(1, 9)
+            options = dict(partition=random.choice(["interleaved", "blocked"]),
+                           seed=random.randrange(9))
+            one = StatefulDistributedSampler(
+                range(n), ranks, random.randrange(ranks),
+                batch_size=random.randrange(1, 9), **options)
+            found, repeats = without_repeats(one, ranks)
+            self.each_once(found, n)
+            self.assertEqual(repeats, one.total_size - n)
+            step = random.randrange(len(one) // one.batch_size + 1)
+            had = [each for at in range(step) for rank in range(ranks)
+                   for each in one.at(at, rank)[
+                       :len(one.at(at, rank)) - one.padding(at, rank)]]
+            others = random.randrange(1, 9)
+            other = StatefulDistributedSampler(
+                range(n), others, 0, batch_size=random.randrange(1, 9),
+                **options)
+            other.load_state_dict(one.state_dict(epoch=0, batches=step))
+            if other.epoch == 0:
+                found, repeats = without_repeats(other, others,
+                                                 other.start_iter)
+                self.each_once(had + found, n)
+                some += repeats > 0
+            self.assertEqual(one.padding(step),
+                             one.padding(step, one.rank))
+        self.assertGreater(some, 50)
+
+    def test_round_robin(self):
+        some = 0
+        for random in cases(200, "padding of turns"):
+            lengths = [random.randrange(1, 40)
+                       for _ in range(random.randrange(1, 5))]
+            ranks = random.randrange(1, 6)
+            one = RoundRobinBatchSampler(
+                lengths, random.randrange(1, 9), random.randrange(ranks),
+                ranks, stop="all", seed=random.randrange(9),
+                weights=[random.randrange(1, 4) for _ in lengths],
+                partition=random.choice(["interleaved", "blocked"]))
+            for _ in range(random.randrange(3)):    # From anywhere.
+                next(iter(counted(one)), None)
+            found, repeats = without_repeats(one, ranks)
+            self.each_once(found, sum(lengths))
+            some += repeats > 0
+            place = one.state_dict()
+            one.padding(len(one) - 1)
+            self.assertEqual(one.state_dict()["state"].tolist(),
+                             place["state"].tolist())
+        self.assertGreater(some, 50)
+        mix = Mix([7, 4], 0, 2, 2, stop="all")
+        found, repeats = without_repeats(mix, 2)
+        self.each_once(found, 11)
+        self.assertEqual(repeats, 1)
+
+    def test_restarted_datasets(self):
+        """A dataset that starts again has padding in each of its epochs."""
+        one = RoundRobinBatchSampler([3, 40], 2, 0, 2, stop="restart")
+        found, repeats = without_repeats(one, 2)
+        counts = collections.Counter(found)
+        self.assertEqual({counts[index] for index in range(3, 43)}, {1})
+        again = len(one) - 10       # Its turns.
+        self.assertEqual({counts[index] for index in range(3)}, {again})
+        self.assertEqual(repeats, again)
+
+    def test_spread(self):
+        some = 0
+        for random in cases(100, "padding of groups"):
+            ranks, batch = random.randrange(1, 4), random.randrange(1, 5)
+            n = random.randrange(4 * ranks * batch, 9 * ranks * batch)
+            one = SpreadBatchSampler([i // 3 for i in range(n)], batch, 0,
+                                     ranks, seed=random.randrange(9))
+            found, repeats = without_repeats(one, ranks)
+            self.each_once(found, n)
+            self.assertEqual(repeats, -n % ranks)
+            some += repeats > 0
+        self.assertGreater(some, 20)
+
+    def test_none(self):
+        """What repeats nothing to fill a step."""
+        for one in (PackedBatchSampler([3, 4] * 9, 9, 0, 2),
+                    RepeatSampler(range(9), 2, 3)):
+            self.assertEqual(one.padding(0), 0)
+        carry = StatefulDistributedSampler(range(9), 2, 0, batch_size=2,
+                                           tail="carry")
+        self.assertEqual([carry.padding(step) for step in range(9)], [0] * 9)
+
+    def test_bad_input(self):
+        one = StatefulDistributedSampler(range(9), 2, 0, batch_size=2)
+        for wrong in (-1, 2**62, 1.0, "1", True):
+            with self.assertRaisesRegex(ValueError, "step should be an int"):
+                one.padding(wrong)
+        with self.assertRaisesRegex(ValueError, "rank should be an integer"):
+            one.padding(0, 2)
+        with self.assertRaisesRegex(ValueError, "a sampler with a batch_size"):
+            StatefulDistributedSampler(range(9), 2, 0).padding(0)
+
+
+if __name__ == "__main__":
+    main()
