@@ -55,10 +55,13 @@ def choice(what, value, names):
 def flag(what, value):
     """Accepts bools, including numpy's, 0 and 1; not strings, which would
     always be true."""
-    if isinstance(value, str) or value not in (False, True):
-        raise TypeError(f"{what} should be a bool, but got {what}="
-                        f"{shown(value)}, a {type(value).__name__}")
-    return bool(value)
+    try:
+        if not isinstance(value, str) and value in (False, True):
+            return bool(value)
+    except (TypeError, ValueError, RuntimeError):   # An array has many.
+        pass
+    raise TypeError(f"{what} should be a bool, but got {what}={shown(value)}, "
+                    f"a {type(value).__name__}")
 
 
 def whole(what, value, least, below):

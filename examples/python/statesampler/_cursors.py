@@ -210,8 +210,7 @@ class SamplerCursor(_Cursor, Sampler):
 
     def _joined(self, first, last, rank):
         """A sampler at these steps, as one."""
-        rank = self._desc.rank if rank is None else whole(
-            "rank", rank, 0, self._desc.world_size)
+        rank = self._desc.rank if rank is None else rank
         last = last if self.num_steps is None else min(last, self.num_steps)
         return self._larger(self.copy_at(first).save(), rank, last - first)
 

@@ -34,7 +34,6 @@ class GroupsCursor(_Cursor):
 
     def batch(self, first, last, rank):
         """The indices of these items, for all ranks."""
-        whole("rank", 0 if rank is None else rank, 0, 1)
         if first >= self.num_steps:
             return None
         found, number = [], None

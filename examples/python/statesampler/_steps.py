@@ -25,20 +25,23 @@ class Steps:
         one that is not full is one of them. Those before a loaded state are
         taken to have this batch_size; they raise ValueError if that cannot be,
         or if set_start_iter refuses them."""
+        return self._cursor.batch(*self._asked_for(step, rank))
+
+    def _asked_for(self, step, rank):
+        """The units of a batch, and its rank."""
         step = whole("step", step, 0, 2**62)
+        if rank is not None:
+            rank = whole("rank", rank, 0, self.num_replicas)
         self._settle()
         first, unit = self._place(step)
-        return self._cursor.batch(first, first + unit, rank)
+        return first, first + unit, rank
 
     @locked
     def padding(self, step, rank=None):
         """How many samples of at(step, rank) are repeats, which fill an epoch's
         last step: the last ones. Leave them out of an Audit, or of an
         evaluation."""
-        step = whole("step", step, 0, 2**62)
-        self._settle()
-        first, unit = self._place(step)
-        return self._cursor.repeats(first, first + unit, rank)
+        return self._cursor.repeats(*self._asked_for(step, rank))
 
     @locked
     def locate(self, index):

@@ -249,7 +249,7 @@ class _PackCursor(_Cursor):
             return None
         here = self.copy_at(first)
         if rank is not None:
-            here._rank = whole("rank", rank, 0, self._ranks)
+            here._rank = rank
         return next(here.read(here.save()))[0]
 
     def locate(self, index):
@@ -377,8 +377,8 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
                  seed=0, shuffle=True, *, plan_size=10000, endless=False,
                  chunk_size=None, window=None, stream=0, read_ahead=None,
                  fingerprint=None, changed="refuse"):
-        _Resumable.__init__(self, num_replicas, rank, flag("shuffle", shuffle),
-                            seed, False, read_ahead, changed, fingerprint)
+        _Resumable.__init__(self, num_replicas, rank, shuffle, seed, False,
+                            read_ahead, changed, fingerprint)
         self.max_tokens = whole("max_tokens", max_tokens, 1, 2**31)
         self.plan_size = whole("plan_size", plan_size, 1, 2**31)
         self.endless = flag("endless", endless)

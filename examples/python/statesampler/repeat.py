@@ -2,7 +2,7 @@
 
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import flag, whole, whole_batch_size
+from ._arguments import whole
 from ._groups import GroupsCursor
 from .torch_samplers import _Resumable
 
@@ -42,12 +42,13 @@ class RepeatSampler(_Resumable, _TorchSampler):
     def __init__(self, data_source, mini_repeat_count, batch_size=1,
                  repeat_count=1, shuffle=True, seed=None, *, read_ahead=None,
                  fingerprint=None, changed="refuse"):
-        _Resumable.__init__(self, 1, 0, flag("shuffle", shuffle), seed, True,
-                            read_ahead, changed, fingerprint, data_source)
+        _Resumable.__init__(self, 1, 0, shuffle, seed, True, read_ahead,
+                            changed, fingerprint, data_source)
         self.data_source = data_source
         self.num_samples = length = whole(
             "len(data_source)", len(data_source), 0, 2**62 + 1)
-        self.batch_size = batch = whole_batch_size(batch_size)
+        self.batch_size = batch_size
+        batch = self.batch_size
         self.mini_repeat_count = copies = whole(
             "mini_repeat_count", mini_repeat_count, 1, 2**62)
         self.repeat_count = uses = whole(

@@ -10,7 +10,7 @@ import zlib
 from torch import Tensor
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import cut, flag, whole, whole_batch_size
+from ._arguments import cut, whole
 from ._cursors import _BatchCursor, described
 from ._library import STATE_BYTES, TAILS, Desc, address, c, check, indices
 from .samplers import Sampler, crc, unpack
@@ -27,6 +27,12 @@ class _Spread(ctypes.Structure):
             "length", "longer", "first")]
 
 
+def _has_nan(group):
+    if isinstance(group, (tuple, frozenset)):
+        return any(map(_has_nan, group))
+    return group != group
+
+
 class _Groups:
     """The group of each sample, as a number, and the list of an epoch."""
 
@@ -36,7 +42,7 @@ class _Groups:
             numbers.setdefault(group.tolist() if isinstance(group, Tensor) else
                                group, len(numbers)) for group in groups])
         for group in numbers:
-            if group != group:
+            if _has_nan(group):
                 raise ValueError("a group is NaN, which is equal to no group, "
                                  "not even itself")
         self.sizes = collections.Counter(self.ids).values()
@@ -230,11 +236,10 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
     def __init__(self, groups, batch_size, rank=None, num_replicas=None,
                  drop_last=False, seed=0, *, apart=None, tail="pad",
                  read_ahead=None, fingerprint=None, changed="refuse"):
-        _Resumable.__init__(self, num_replicas, rank, True, seed,
-                            flag("drop_last", drop_last), read_ahead, changed,
-                            fingerprint)
-        self.batch_size = batch = whole_batch_size(batch_size)
-        step = batch * self.num_replicas
+        _Resumable.__init__(self, num_replicas, rank, True, seed, drop_last,
+                            read_ahead, changed, fingerprint)
+        self.batch_size = batch_size
+        batch, step = self.batch_size, self.batch_size * self.num_replicas
         self.apart = step if apart is None else whole(
             "apart", apart, step, 2**62)
         if tail == "carry":

@@ -11,9 +11,9 @@ import torch.distributed as dist
 from torch.utils.data import DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import (as_torch, choice, cut, flag, items,
-                         other_fingerprint, own_fingerprint, shown, text_of,
-                         whole, whole_batch_size, world)
+from ._arguments import (choice, cut, flag, items, other_fingerprint,
+                         own_fingerprint, shown, text_of, whole,
+                         whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
 from ._loops import Begun, Iteration, Loop, iterate
 from ._shared import SharedEpoch
@@ -67,7 +67,8 @@ class _Resumable(Steps):
                  read_ahead, changed, fingerprint, dataset=None):
         self.num_replicas, self.rank = world(num_replicas, rank)
         self._asked = num_replicas, rank
-        self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
+        self.shuffle, self.seed = flag("shuffle", shuffle), seed
+        self.drop_last = flag("drop_last", drop_last)
         self._lock = threading.RLock()
         self._loop = None       # A StatefulLoader's, the current one or left.
         self._alone = None      # The iteration of a loop that nothing counts.
@@ -76,9 +77,7 @@ class _Resumable(Steps):
         self._loader = None     # A StatefulLoader, weakly.
         self._loaded = 0, 0     # The epoch and step of the loaded state.
         if read_ahead is not None:
-            raise ValueError(
-                "read_ahead is no more needed: loop over StatefulLoader(loader,"
-                " sampler), around all that reads ahead")
+            self.read_ahead = read_ahead
         self.fingerprint = (own_fingerprint(dataset) if fingerprint is None
                             else fingerprint)
         self.changed = changed
@@ -92,6 +91,12 @@ class _Resumable(Steps):
             value = text_of(value)
         elif name == "changed":
             value = _CHANGED[choice("changed", value, _CHANGED)]
+        elif name == "batch_size" and value is not None:
+            value = whole_batch_size(value)
+        elif name == "read_ahead":
+            raise ValueError(
+                "read_ahead is no more needed: loop over StatefulLoader(loader,"
+                " sampler), around all that reads ahead")
         super().__setattr__(name, value)
 
     def __iter__(self):
@@ -338,9 +343,11 @@ class _Resumable(Steps):
         if loop is not None and loop.asking:
             return
         if epoch < self._loaded[0]:
-            warnings.warn(f"set_epoch({epoch}) goes back before epoch "
-                          f"{self._loaded[0]} of the loaded state. (begin"
-                          "(epoch) begins any epoch.)", stacklevel=3)
+            warnings.warn(
+                f"set_epoch({epoch}) goes back before epoch {self._loaded[0]} "
+                "of the loaded state, so the run trains on an epoch once more: "
+                "loop over range(sampler.epoch, epochs). (begin(epoch) begins "
+                "any epoch.)", stacklevel=3)
         self._settle()
         here, over = self._cursor.epoch, self._has_all()
         if over and epoch in (here, (here + 1) % 2**64):
@@ -502,8 +509,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                             tail == "drop", read_ahead, changed, fingerprint,
                             dataset)
         self.dataset = dataset
-        self.batch_size = (None if batch_size is None else
-                           whole_batch_size(batch_size))
+        self.batch_size = batch_size
         try:
             length = len(dataset)
         except (TypeError, OverflowError) as error:
@@ -611,20 +617,16 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
                             read_ahead, changed, fingerprint)
         lengths, reinit = items("lengths", lengths), flag("reinit", reinit)
-        if not isinstance(drop_last, bool):
-            raise ValueError("drop_last should be a boolean value, but got "
-                             f"drop_last={as_torch(drop_last)}")
         if stop is None:
             stop = "never" if reinit else "first"
         elif reinit and stop != "never":
             raise ValueError(f"reinit=True means stop='never', but got "
                              f"stop={shown(stop)}")
         self.lengths = lengths
-        self.batch_size = whole_batch_size(batch_size)
-        self.stop = stop
+        self.batch_size, self.stop = batch_size, stop
         self._cursor = MixCursor(
-            lengths, self.rank, self.num_replicas, batch_size, weights, stop,
-            seed=seed, shuffle=shuffle, tail=tail, partition=partition,
+            lengths, self.rank, self.num_replicas, self.batch_size, weights,
+            stop, seed=seed, shuffle=shuffle, tail=tail, partition=partition,
             chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._length = self._cursor.num_steps
         self._described = sum(self.lengths)

@@ -7,6 +7,7 @@ and transformers 000945a9 and 5.12.1 are what this was written for."""
 
 import collections
 import functools
+import io
 import itertools
 import json
 import multiprocessing
@@ -145,6 +146,35 @@ class Accelerate(unittest.TestCase):
                             for batch in shard]
                 self.assertEqual(left, unstopped[stop:])
 
+    def test_registered(self):
+        """register_for_checkpointing saves and loads so (1.14.0,
+        checkpointing.py), of a sampler and of its loader."""
+        def go_on(stop, state=None):
+            sampler = Distributed(range(24), 1, 0)
+            loader = self.prepared(sampler, 24, 3, 2)
+            registered = self.registered(sampler, loader)
+            if state:
+                registered.load_state_dict(torch.load(
+                    io.BytesIO(state), map_location="cpu", weights_only=True))
+            for epoch in range(sampler.epoch, EPOCHS):
+                for batch in loader:
+                    given.append(batch)
+                    if len(given) == stop:
+                        saved = io.BytesIO()
+                        torch.save(registered.state_dict(), saved)
+                        return saved.getvalue()
+
+        for self.registered in (lambda sampler, loader: sampler,
+                                lambda sampler, loader: loader):
+            given = []
+            go_on(None)
+            whole = given
+            self.assertEqual(len(whole), 4 * EPOCHS)
+            for stop in range(1, len(whole)):
+                given = []
+                go_on(None, go_on(stop))
+                self.assertEqual(given, whole)
+
     def test_other_processes(self):
         """Each of three goes on where two were."""
         n, size = 120, 2
@@ -267,7 +297,8 @@ class Accelerate(unittest.TestCase):
                 return sampler
 
             sampler = loaded()
-            with self.assertWarnsRegex(UserWarning, "before epoch 3"):
+            with self.assertWarnsRegex(UserWarning, "before epoch 3 .*"
+                                       "range.sampler.epoch, epochs"):
                 sampler.set_epoch(0)
             self.assertEqual(list(sampler), orders[0])
             with warnings.catch_warnings():

@@ -136,9 +136,15 @@ class Fingerprints(unittest.TestCase):
         sampler = Distributed(range(9), 1, 0)
         sampler.fingerprint, sampler.changed = 5, "accept"
         self.assertEqual(sampler.state_dict()["fingerprint"], "5")
-        for name, value in ("fingerprint", []), ("changed", "no"):
+        sampler.batch_size = torch.tensor(4)
+        self.assertEqual([len(sampler.at(step)) for step in range(3)],
+                         [4, 4, 1])
+        for name, value in (("fingerprint", []), ("changed", "no"),
+                            ("batch_size", -2), ("batch_size", "4"),
+                            ("read_ahead", 2)):
             with self.assertRaisesRegex(ValueError, name):
                 setattr(sampler, name, value)
+        self.assertEqual(sampler.batch_size, 4)
 
     def test_refuse(self):
         """Both are named, and the sampler goes on as if nothing was."""

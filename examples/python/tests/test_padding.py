@@ -123,8 +123,15 @@ class Padding(unittest.TestCase):
         for wrong in (-1, 2**62, 1.0, "1", True):
             with self.assertRaisesRegex(ValueError, "step should be an int"):
                 one.padding(wrong)
-        with self.assertRaisesRegex(ValueError, "rank should be an integer"):
-            one.padding(0, 2)
+        for one in (one, PackedBatchSampler([3] * 9, 9, 0, 2),
+                    RepeatSampler(range(9), 2, 3),
+                    SpreadBatchSampler(range(9), 2, 0, 2)):
+            for step in 0, 99:
+                for wrong in {}, [], "", -1, one.num_replicas:
+                    with self.assertRaisesRegex(ValueError, "rank should be"):
+                        one.padding(step, wrong)
+                    with self.assertRaisesRegex(ValueError, "rank should be"):
+                        one.at(step, wrong)
         with self.assertRaisesRegex(ValueError, "a sampler with a batch_size"):
             StatefulDistributedSampler(range(9), 2, 0).padding(0)
 

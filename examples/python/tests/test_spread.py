@@ -412,6 +412,7 @@ class Errors(Steps):
                 (([[1], [2]], 2), {}, "groups should be a list .*unhashable"),
                 ((list(torch.tensor([[1], [2]])), 2), {}, "unhashable"),
                 (([1.0, float("nan")], 2), {}, "a group is NaN"),
+                (([("a", (1, float("nan"))), "b"], 2), {}, "a group is NaN"),
                 ((range(9), 0), {}, "batch_size should be"),
                 ((range(9), 2, 1, 1), {}, "Invalid rank 1"),
                 ((range(9), 2), {"apart": 1}, "apart should be"),
