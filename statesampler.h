@@ -654,8 +654,9 @@ CHANGES
           sampler's. Sampler and Mix keep a history in their states, which
           older versions do not load: save(history=False) is the old form. at
           and locate answer from it; straight=True is the former answer. Mix
-          goes on with a loaded state's weights, and has weigh, names, batch
-          sizes and Schedule. Sampler has weights=. The wheel needs no compiler
+          and RoundRobinBatchSampler go on with a loaded state's weights, and
+          have weigh. Mix has names, batch sizes and Schedule. Sampler has
+          weights=. The wheel needs no compiler
           on Linux, macOS and Windows.
           JavaScript: statesampler/steering has histories and schedules.
    0.9.3  statesampler_base, and statesampler_mix_state_in and

@@ -245,6 +245,10 @@ class MixCursor(_BatchCursor, Mix):
         return (place.epoch, place.turn > 0,
                 (desc.world_size, desc.batch_size))
 
+    def weigh(self, weights):
+        check(c.mix_weigh(self._memory, self._new_weights(weights)))
+        self._keep_weights()
+
     def turn_over(self):
         """Datasets that were restarted continue from where they are."""
         self.seek(self.num_steps)

@@ -88,7 +88,7 @@ class Mix(Recorded, samplers.Mix):
                              _listed("batch_size", batch_size, names),
                              streams, options),
                    whole_weights(_listed("weights", weights, names),
-                                 len(lengths), 0),
+                                 len(lengths)),
                    choice("stop", stop, STOPS),
                    whole("epoch", epoch, 0, 2**64), names, schedule)
 
@@ -195,13 +195,6 @@ class Mix(Recorded, samplers.Mix):
 
     # --- weights and epochs --------------------------------------------------
 
-    def _keep_weights(self):
-        """Those that it has now are its own from here on."""
-        weights = (ctypes.c_uint32 * len(self._descs))()
-        c.mix_weights(self._memory, weights)
-        descs, _, *others = self._made
-        self._made = descs, list(weights), *others
-
     def weigh(self, weights):
         """From this turn on the weights are these, one for each dataset, as a
         list or dict; 0 takes a dataset out. The sequence of turns begins again,
@@ -209,10 +202,8 @@ class Mix(Recorded, samplers.Mix):
         take a Schedule."""
         if self._running:
             raise ValueError("the weights are those of the schedule")
-        weights = whole_weights(_listed("weights", weights, self._names),
-                                len(self._descs), 0)
-        self._note(c.history_mix_weigh,
-                   (ctypes.c_uint32 * len(weights))(*weights))
+        self._note(c.history_mix_weigh, self._new_weights(
+            _listed("weights", weights, self._names)))
         self._keep_weights()
 
     def begin(self, epoch):
@@ -295,11 +286,6 @@ class Mix(Recorded, samplers.Mix):
         if code == 0:
             self._keep_weights()
         return code
-
-    def _load_bare(self, state):
-        state = samplers.library_state(state)
-        check(c.mix_load(self._memory, state, len(state)))
-        self._keep_weights()
 
     def _is_same(self, state):
         """Whether a state with names is of these datasets, in this order. (The

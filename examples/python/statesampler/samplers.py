@@ -43,13 +43,13 @@ def _order(desc, shuffle, replacement, chunk_size, window):
         "shuffle" if shuffle else "sequential")
 
 
-def whole_weights(weights, count, least=1):
-    """The library's weights. A weight of 0, if it is allowed, is OFF there."""
+def whole_weights(weights, count):
+    """The library's weights. A weight of 0 is OFF there."""
     weights = [1] * count if weights is None else items("weights", weights)
     if len(weights) != count:
         raise ValueError(f"weights should have {count} items, as lengths has, "
                          f"but got {len(weights)}")
-    return [whole("weight", weight, least, 2**31) or OFF for weight in weights]
+    return [whole("weight", weight, 0, 2**31) or OFF for weight in weights]
 
 
 def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
@@ -481,7 +481,16 @@ class Mix(_Iterator):
     def load(self, state):
         state = library_state(state)
         check(c.mix_load(self._memory, state, len(state)))
-        # Loading took the state's weights; this mix's own count from here on.
-        weights = self._made[1]
-        check(c.mix_weigh(
-            self._memory, (ctypes.c_uint32 * len(weights))(*weights)))
+        self._keep_weights()
+
+    def _keep_weights(self):
+        """Those that it has now are its own from here on."""
+        weights = (ctypes.c_uint32 * len(self._descs))()
+        c.mix_weights(self._memory, weights)
+        descs, _, *others = self._made
+        self._made = descs, list(weights), *others
+
+    def _new_weights(self, weights):
+        """The library's, for weigh()."""
+        weights = whole_weights(weights, len(self._descs))
+        return (ctypes.c_uint32 * len(weights))(*weights)

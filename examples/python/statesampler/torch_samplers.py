@@ -15,6 +15,7 @@ from ._arguments import (choice, cut, flag, items, other_fingerprint,
                          own_fingerprint, shown, text_of, whole,
                          whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
+from ._library import OFF
 from ._loops import Begun, Iteration, Loop, iterate
 from ._shared import SharedEpoch
 from ._steps import Steps, locked
@@ -358,6 +359,14 @@ class _Resumable(Steps):
             self._loaded = self._loaded[0], 0
         self._share()
 
+    def _go_on_at(self, cursor):
+        """The next loop begins where another cursor stands."""
+        cursor = cursor.begun_at(cursor.save())
+        self._give_up()
+        self._cursor, self._loaded = cursor, (cursor.epoch, cursor.step)
+        self._measure()
+        self._share()
+
     def _has_all(self):
         """Whether the loop has all of the epoch, and did not ask for more."""
         return (self._loop is not None and self._loop.complete() or
@@ -545,11 +554,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         self._settle_here()
         cursor = self._cursor.after(self._save())
         cursor.resize(num_samples)
-        cursor = cursor.begun_at(cursor.save())
-        self._give_up()
-        self._cursor, self._loaded = cursor, (cursor.epoch, cursor.step)
-        self._measure()
-        self._share()
+        self._go_on_at(cursor)
 
     def _batches(self, cursor=None):
         """A batch ends at the loaded place, which may be from a run with
@@ -581,8 +586,10 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
         again. With tail="drop" none does.
     rank, num_replicas, seed, shuffle: as in StatefulDistributedSampler. Each
         dataset has an order of its own.
-    weights: the number of turns of each dataset in a round, as integers; None:
-        one each. They may differ from those of a loaded state.
+    weights: the number of turns of each dataset in a round, as integers; 0
+        takes a dataset out; None: one each. A loaded state brings its own, as
+        in Mix and in C; weigh() sets others. The attribute `weights` has the
+        present ones.
     stop: when an epoch ends. "first": at the turn of a dataset that has
         nothing left. "all": when each dataset has been served once. "restart":
         the same, but datasets that finish earlier start again. "never": never;
@@ -628,5 +635,41 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
             lengths, self.rank, self.num_replicas, self.batch_size, weights,
             stop, seed=seed, shuffle=shuffle, tail=tail, partition=partition,
             chunk_size=chunk_size, window=window, drop_last=drop_last)
-        self._length = self._cursor.num_steps
         self._described = sum(self.lengths)
+        self._given = None if weights is None else self.weights
+        self._measure()
+
+    def _measure(self):
+        """Sets the length of a whole epoch."""
+        cursor = self._cursor.after(self._cursor.save())
+        cursor.begin(0)
+        self._length = cursor.num_steps
+
+    @property
+    def weights(self):
+        return [0 if weight == OFF else weight
+                for weight in self._cursor._made[1]]
+
+    @weights.setter
+    def weights(self, _):
+        raise AttributeError("weights cannot be assigned: call weigh")
+
+    @locked
+    def weigh(self, weights):
+        """From the present place on the weights are these; the next loop goes
+        on there. The sequence of turns begins again, with the heaviest
+        datasets. Call it on all ranks after the same batch."""
+        self._settle_here()
+        cursor = self._cursor.after(self._save())
+        cursor.weigh(weights)
+        self._go_on_at(cursor)
+
+    @locked
+    def load_state_dict(self, state_dict):
+        super().load_state_dict(state_dict)
+        self._measure()
+        if self._given not in (None, self.weights):
+            warnings.warn(
+                f"the state's weights {shown(self.weights)} go on, not weights="
+                f"{shown(self._given)}: for others call weigh after "
+                "load_state_dict", stacklevel=3)

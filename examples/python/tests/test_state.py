@@ -4,6 +4,7 @@ torch's DataLoader, with and without workers, on other ranks, and refused."""
 import copy
 import gc
 import io
+import warnings
 from itertools import islice
 
 from common import DataLoader, cases, counted, main, raw, torch
@@ -658,17 +659,70 @@ class States(unittest.TestCase):
             self.refused(RoundRobin(**{**base, **other}), state, word)
 
     def test_other_weights(self):
-        """From a state on with other weights, and each sample once."""
+        """A state's weights go on, until others are set from a place on: each
+        sample comes once."""
         base = dict(lengths=[20, 40], batch_size=2, rank=0, num_replicas=1,
                     stop="all")
-        before = RoundRobin(**base)
-        served = [next(it) for it in [iter(counted(before))] for _ in range(6)]
-        after = RoundRobin(**base, weights=[1, 2])
-        after.load_state_dict(before.state_dict())
-        rest = list(after)
-        self.assertEqual(sorted(sum(served + rest, [])), list(range(60)))
-        first = sum(batch[0] < 20 for batch in rest[:9])
-        self.assertEqual(first, 3)
+        whole = list(RoundRobin(**base))
+        for given in None, [1, 1], [1, 2]:
+            before = RoundRobin(**base)
+            served = list(islice(counted(before), 6))
+            after = RoundRobin(**base, weights=given)
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                after.load_state_dict(before.state_dict())
+            self.assertEqual(
+                [str(each.message) for each in warned], [
+                    "the state's weights [1, 1] go on, not weights=[1, 2]: for "
+                    "others call weigh after load_state_dict"][
+                        :given == [1, 2]])
+            self.assertEqual(warned[0].filename if warned else __file__,
+                             __file__)
+            self.assertEqual((after.weights, len(after)), ([1, 1], len(whole)))
+            self.assertEqual(list(after), whole[6:])
+            after.load_state_dict(before.state_dict())
+            served += list(islice(counted(after), 1))
+            after.weigh([1, 2])
+            rest = list(copy.copy(after))
+            self.assertEqual(sorted(sum(served + rest, [])), list(range(60)))
+            first = sum(batch[0] < 20 for batch in rest[:9])
+            self.assertEqual(first, 3)
+            # They are in its states, and no argument of the next run.
+            had = list(islice(counted(after), 5))
+            resumed = RoundRobin(**base)
+            resumed.load_state_dict(after.state_dict())
+            self.assertEqual(resumed.weights, [1, 2])
+            self.assertEqual(had + list(resumed), rest)
+
+    def test_weighed(self):
+        sampler = RoundRobin([20, 40], 2, 0, 1, stop="all")
+        loop = iter(counted(sampler))
+        served = [next(loop) for _ in range(4)]
+        place = raw(sampler.state_dict())
+        for wrong in [1], [1, -1], [0, 0], [1, "a"], 5:
+            with self.assertRaisesRegex(ValueError, "weight|sources are off"):
+                sampler.weigh(wrong)
+        self.assertEqual(raw(sampler.state_dict()), place)
+        served.append(next(loop))
+        sampler.weigh([0, 3])       # Without the first dataset.
+        with self.assertRaisesRegex(RuntimeError, "cannot continue"):
+            next(loop)
+        self.assertEqual(sampler.weights, [0, 3])
+        rest = list(counted(sampler))
+        self.assertEqual(sorted(sum(served + rest, [])), sorted(
+            [*range(20, 60)] + [each for batch in served[::2]
+                                for each in batch]))
+        self.assertEqual([sampler.epoch, len(sampler)], [1, 20])
+        self.assertEqual(len(list(sampler)), 20)
+        with self.assertRaisesRegex(AttributeError, "call weigh"):
+            sampler.weights = [1, 1]
+        out = RoundRobin([20, 40], 2, 0, 1, stop="all", weights=[0, 1])
+        self.assertEqual(sorted(sum(out, [])), list(range(20, 60)))
+        # In a loop that nothing counts, nobody knows from where on.
+        out.set_epoch(5)
+        next(iter(out))
+        with self.assertRaisesRegex(RuntimeError, "nothing counts"):
+            out.weigh([1, 1])
 
     def test_the_other_kinds_state(self):
         one, other = Distributed(range(9), 1, 0), RoundRobin([9], 1, 0, 1)
