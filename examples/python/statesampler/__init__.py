@@ -26,6 +26,7 @@ StatefulLoader(loader, sampler) around whatever a framework made of yours.
     StatefulLoader            counts the batches of any loader
     CountedBatchSampler       of batch samplers of your own
     RoundRobinBatchSampler    several datasets that take turns, by weight
+    BlendedBatchSampler       the same, mixed inside each batch
     RepeatSampler             groups of copies, as in GRPO
     PackedBatchSampler        packs of samples within a budget of tokens
     SpreadBatchSampler        batches without two samples of one group
@@ -47,6 +48,7 @@ _LATER = {"Sampler": ".recorded", "Mix": ".mix", "Schedule": ".schedule",
           "Audit": ".samplers", "Ledger": ".ledger",
           "StatefulDistributedSampler": ".torch_samplers",
           "RoundRobinBatchSampler": ".torch_samplers",
+          "BlendedBatchSampler": ".blend",
           "StatefulLoader": ".loader", "CountingDataLoader": ".loader",
           "CountedBatchSampler": ".loader", "RepeatSampler": ".repeat",
           "PackedBatchSampler": ".pack", "SpreadBatchSampler": ".spread"}

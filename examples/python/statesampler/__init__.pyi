@@ -12,6 +12,7 @@ from torch.utils.data import Sampler as _TorchSampler
 from torch.utils.data.distributed import DistributedSampler
 
 __all__ = ["StatefulDistributedSampler", "RoundRobinBatchSampler",
+           "BlendedBatchSampler",
            "StatefulLoader", "CountingDataLoader", "CountedBatchSampler",
            "RepeatSampler", "PackedBatchSampler", "SpreadBatchSampler",
            "Sampler", "Mix", "Schedule", "Audit", "Ledger"]
@@ -211,6 +212,25 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler[list[int]]):
         tail: _Tail = "pad", chunk_size: SupportsIndex | None = None,
         window: SupportsIndex | None = None,
         read_ahead: None = None,
+        fingerprint: _Fingerprint = None,
+        changed: _Changed = "refuse") -> None: ...
+    @property
+    def weights(self) -> list[int]: ...
+    def weigh(self, weights: Iterable[SupportsIndex]) -> None: ...
+    def __iter__(self) -> Iterator[list[int]]: ...
+
+class BlendedBatchSampler(_Resumable, _TorchSampler[list[int]]):
+    lengths: list[int]
+    batch_size: int
+    stop: _Stop
+    def __init__(
+        self, lengths: Iterable[SupportsIndex], batch_size: SupportsIndex,
+        rank: SupportsIndex | None = None,
+        num_replicas: SupportsIndex | None = None, drop_last: bool = False,
+        seed: SupportsIndex = 0, shuffle: bool = True, *,
+        weights: Iterable[SupportsIndex] | None = None,
+        stop: _Stop = "never", chunk_size: SupportsIndex | None = None,
+        window: SupportsIndex | None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...
     @property

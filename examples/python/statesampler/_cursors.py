@@ -8,7 +8,7 @@ import ctypes
 import itertools
 
 from ._arguments import whole
-from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
+from ._library import (OFF, ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
                        MixPlace, SamplerPlace, c, check, indices)
 from .samplers import Made, Mix, Sampler, library_state
 
@@ -30,6 +30,9 @@ OWNERS = {b"SSG1": ("RepeatSampler", None),
           b"SSS1": ("SpreadBatchSampler",
                     "the state of a SpreadBatchSampler does not hold the "
                     "groups: ask at() and locate() of the sampler"),
+          b"SSB1": ("BlendedBatchSampler",
+                    "of a BlendedBatchSampler no step is looked up here: ask "
+                    "at() and locate() of the sampler"),
           b"SSW1": ("Sampler",
                     "the state of a Sampler with weights does not hold them: "
                     "ask at() and locate() of the sampler"),
@@ -244,6 +247,10 @@ class MixCursor(_BatchCursor, Mix):
         check(c.mix_describe(state, len(state), 0, desc, place))
         return (place.epoch, place.turn > 0,
                 (desc.world_size, desc.batch_size))
+
+    @property
+    def weights(self):
+        return [0 if weight == OFF else weight for weight in self._made[1]]
 
     def weigh(self, weights):
         check(c.mix_weigh(self._memory, self._new_weights(weights)))

@@ -190,6 +190,7 @@ _FUNCTIONS = (
     (_u64, [_pointer, _u32], "source_epoch"),
     (_size, [_pointer, _u32], "source_padding"),
     (None, [_pointer, _pointer], "mix_weights"),
+    (_u32, [_u32, _u64, _u32], "blend_slot"),
     (_u64, [_u64, _u64], "factors_shift"),
     (None, [_pointer, _pointer, _u64, _u64, _u64, _pointer, _size],
      "factors_map"),

@@ -120,6 +120,17 @@ EXPORT(void, mix_weights, (const statesampler_mix *mix, uint32_t *weights))
     }
 }
 
+/* Which part of a step of all ranks is a rank's, as in examples/blend.c. */
+EXPORT(uint32_t, blend_slot, (uint32_t ranks, uint64_t step, uint32_t rank))
+{
+    statesampler_perm slots;
+
+    if (statesampler_perm_init(&slots, ranks, 1, step, 0) != STATESAMPLER_OK) {
+        return rank;
+    }
+    return (uint32_t)statesampler_perm_at(&slots, rank);
+}
+
 /* --- weights of samples --------------------------------------------------- */
 
 /* How far an epoch shifts the points, which are a unit apart. Each of 64 shifts

@@ -15,7 +15,6 @@ from ._arguments import (choice, cut, flag, items, other_fingerprint,
                          own_fingerprint, shown, text_of, whole,
                          whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
-from ._library import OFF
 from ._loops import Begun, Iteration, Loop, iterate
 from ._shared import SharedEpoch
 from ._steps import Steps, locked
@@ -29,15 +28,15 @@ def no_sampler(init):
     is given by mistake. _takes is what they take instead."""
     @functools.wraps(init)
     def checked(self, *arguments, **options):
-        for given in (*arguments[:1], options.get("sampler")):
+        first = *arguments[:1], options.get("lengths"), options.get("groups")
+        for given in *first, options.get("sampler"):
             if isinstance(given, _TorchSampler):
                 raise TypeError(
                     f"{self._owner} takes {self._takes}, not a "
                     f"{type(given).__name__}: it distributes to the ranks "
                     "itself. (Lightning: "
                     "Trainer(use_distributed_sampler=False))")
-        for given in (*arguments[:1], options.get("lengths"),
-                      options.get("groups")):
+        for given in first:
             # A dict's or set's order is not the dataset's; and list() ends
             # only if __getitem__ raises IndexError.
             if isinstance(given, (Mapping, set, frozenset)) or (
@@ -576,7 +575,49 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         return self._loaded[1] if (short + base) % unit else base
 
 
-class RoundRobinBatchSampler(_Resumable, _TorchSampler):
+class Weighed:
+    """For samplers of datasets that have weights."""
+
+    def _begin_weights(self, given):
+        self._given = None if given is None else self.weights
+        self._measure()
+
+    def _measure(self):
+        """Sets the length of a whole epoch."""
+        cursor = self._cursor.after(self._cursor.save())
+        cursor.begin(0)
+        self._length = cursor.num_steps
+
+    @property
+    def weights(self):
+        return self._cursor.weights
+
+    @weights.setter
+    def weights(self, _):
+        raise AttributeError("weights cannot be assigned: call weigh")
+
+    @locked
+    def weigh(self, weights):
+        """From the present place on the weights are these; the next loop goes
+        on there. The sequence of turns begins again, with the heaviest
+        datasets. Call it on all ranks after the same batch."""
+        self._settle_here()
+        cursor = self._cursor.after(self._save())
+        cursor.weigh(weights)
+        self._go_on_at(cursor)
+
+    @locked
+    def load_state_dict(self, state_dict):
+        super().load_state_dict(state_dict)
+        self._measure()
+        if self._given not in (None, self.weights):
+            warnings.warn(
+                f"the state's weights {shown(self.weights)} go on, not weights="
+                f"{shown(self._given)}: for others call weigh after "
+                "load_state_dict", stacklevel=3)
+
+
+class RoundRobinBatchSampler(Weighed, _Resumable, _TorchSampler):
     """Batches from several datasets in turn, for the `batch_sampler` of a
     DataLoader over their ConcatDataset. Each batch is from one dataset.
 
@@ -636,40 +677,4 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler):
             stop, seed=seed, shuffle=shuffle, tail=tail, partition=partition,
             chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._described = sum(self.lengths)
-        self._given = None if weights is None else self.weights
-        self._measure()
-
-    def _measure(self):
-        """Sets the length of a whole epoch."""
-        cursor = self._cursor.after(self._cursor.save())
-        cursor.begin(0)
-        self._length = cursor.num_steps
-
-    @property
-    def weights(self):
-        return [0 if weight == OFF else weight
-                for weight in self._cursor._made[1]]
-
-    @weights.setter
-    def weights(self, _):
-        raise AttributeError("weights cannot be assigned: call weigh")
-
-    @locked
-    def weigh(self, weights):
-        """From the present place on the weights are these; the next loop goes
-        on there. The sequence of turns begins again, with the heaviest
-        datasets. Call it on all ranks after the same batch."""
-        self._settle_here()
-        cursor = self._cursor.after(self._save())
-        cursor.weigh(weights)
-        self._go_on_at(cursor)
-
-    @locked
-    def load_state_dict(self, state_dict):
-        super().load_state_dict(state_dict)
-        self._measure()
-        if self._given not in (None, self.weights):
-            warnings.warn(
-                f"the state's weights {shown(self.weights)} go on, not weights="
-                f"{shown(self._given)}: for others call weigh after "
-                "load_state_dict", stacklevel=3)
+        self._begin_weights(weights)

@@ -8,8 +8,8 @@ import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
 from common import main
-from statesampler import (Audit, CountingDataLoader, Ledger, Mix,
-                          PackedBatchSampler, RepeatSampler,
+from statesampler import (Audit, BlendedBatchSampler, CountingDataLoader,
+                          Ledger, Mix, PackedBatchSampler, RepeatSampler,
                           RoundRobinBatchSampler, Sampler, SpreadBatchSampler,
                           StatefulDistributedSampler)
 from statesampler.__main__ import main as command
@@ -54,6 +54,8 @@ MADE = [
                                       batch_size=2)),
     (RoundRobinBatchSampler, dict(lengths=[9, 5], batch_size=2, rank=0,
                                   num_replicas=1)),
+    (BlendedBatchSampler, dict(lengths=[9, 5], batch_size=2, rank=0,
+                               num_replicas=1)),
     (RepeatSampler, dict(data_source=range(9), mini_repeat_count=2,
                          batch_size=3)),
     (PackedBatchSampler, dict(lengths=[3, 4] * 9, max_tokens=17, rank=0,

@@ -5,7 +5,8 @@ from itertools import accumulate, islice, product
 
 from common import DataLoader, cases, forum, main, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
-from statesampler import PackedBatchSampler, RepeatSampler, Sampler
+from statesampler import (BlendedBatchSampler, PackedBatchSampler,
+                          RepeatSampler, Sampler)
 from statesampler import SpreadBatchSampler as Spread
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, ConcatDataset
@@ -182,6 +183,9 @@ class RoundRobins(unittest.TestCase):
         for make, names in (
                 (lambda **options: RoundRobin([9, 5], 2, 0, 1, **options),
                  ("drop_last", "shuffle", "reinit")),
+                (lambda **options: BlendedBatchSampler([9, 5], 2, 0, 1,
+                                                       **options),
+                 ("drop_last", "shuffle")),
                 (lambda **options: Distributed(range(9), 1, 0, **options),
                  ("drop_last", "shuffle", "replacement")),
                 (lambda **options: RepeatSampler(range(9), 1, **options),

@@ -72,7 +72,7 @@ list_tests() {
     add_test 'PyTorch: the history of a run that was steered and killed' \
         torch $python test_history
     add_test 'PyTorch: mixes with a schedule, and of datasets that come and go' \
-        torch $python test_mix test_weights
+        torch $python test_mix test_weights test_blend
     add_test 'PyTorch: ledgers, groups, packs, spread; killed, and beside others' \
         torch $python test_ledger test_repeat test_pack test_spread
     if sh examples/python/tests/python.sh build setuptools wheel >/dev/null 2>&1 &&
