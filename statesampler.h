@@ -655,9 +655,10 @@ CHANGES
           older versions do not load: save(history=False) is the old form. at
           and locate answer from it; straight=True is the former answer. Mix
           and RoundRobinBatchSampler go on with a loaded state's weights, and
-          have weigh. Mix has names, batch sizes and Schedule. Sampler has
-          weights=. The wheel needs no compiler
-          on Linux, macOS and Windows.
+          have weigh. Mix has names, batch sizes and Schedule. Sampler and
+          StatefulDistributedSampler have weights=, all have padding, and
+          BlendedBatchSampler is new. The wheel needs no compiler on Linux,
+          macOS and Windows.
           JavaScript: statesampler/steering has histories and schedules.
    0.9.3  statesampler_base, and statesampler_mix_state_in and
           statesampler_mix_source_in, which find states inside a state.

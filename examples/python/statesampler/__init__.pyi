@@ -191,7 +191,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler[int]):
         partition: _Partition = "interleaved", tail: _Tail | None = None,
         chunk_size: SupportsIndex | None = None,
         window: SupportsIndex | None = None, replacement: bool = False,
-        stream: SupportsIndex = 0,
+        weights: Iterable[float] | None = None, stream: SupportsIndex = 0,
         read_ahead: None = None,
         fingerprint: _Fingerprint = None,
         changed: _Changed = "refuse") -> None: ...

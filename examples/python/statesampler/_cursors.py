@@ -18,7 +18,8 @@ _CHUNK = 4096
 
 # How the facts about datasets themselves begin.
 _DATASETS = ("len(dataset) ", "len(data_source) ", "lengths whose digest is ",
-             "len(groups) ", "groups whose digest is ", "")
+             "len(groups) ", "groups whose digest is ",
+             "weights whose digest is ", "positions ", "")
 
 
 # The classes whose states begin with a name of their own, and why no step
@@ -33,8 +34,8 @@ OWNERS = {b"SSG1": ("RepeatSampler", None),
           b"SSB1": ("BlendedBatchSampler",
                     "of a BlendedBatchSampler no step is looked up here: ask "
                     "at() and locate() of the sampler"),
-          b"SSW1": ("Sampler",
-                    "the state of a Sampler with weights does not hold them: "
+          b"SSW1": ("StatefulDistributedSampler",
+                    "the state of a sampler with weights does not hold them: "
                     "ask at() and locate() of the sampler"),
           b"SSL1": ("Ledger",
                     "a ledger has tickets: ask the state of its sampler")}
@@ -171,6 +172,8 @@ class _BatchCursor(_Cursor):
 
 
 class SamplerCursor(_Cursor, Sampler):
+    _weighted = False       # Whether there are weights of samples.
+
     def _larger(self, state, rank, steps):
         """The rest of an epoch after a state, so many steps at once."""
         desc = Desc.from_buffer_copy(self._desc)
@@ -208,8 +211,17 @@ class SamplerCursor(_Cursor, Sampler):
         end = self.num_steps
         if last - first == 1 or end is not None and first >= end:
             found = self.at(first, rank)
-            return None if found is None else found.tolist()
-        return next(self._joined(first, last, rank)).tolist()
+            return None if found is None else self._listed(found)
+        return self._listed(next(self._joined(first, last, rank)))
+
+    def _listed(self, batch):
+        return batch.tolist()
+
+    def differences(self, state):
+        if (state[:4] == b"SSW1") != self._weighted:
+            return [], [f"the state is of a sampler with"
+                        f"{'out' * self._weighted} weights"]
+        return super().differences(state)
 
     def _joined(self, first, last, rank):
         """A sampler at these steps, as one."""

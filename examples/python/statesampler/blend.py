@@ -135,7 +135,6 @@ class _BlendCursor(_BatchCursor):
 
     def weigh(self, weights):
         self._mix.weigh(weights)
-        self._base = self.step, self._mix.step
 
     def sample_seed(self, epoch, index):
         return self._mix.sample_seed(epoch, index)

@@ -2,14 +2,33 @@
 draw is. The positions of a Sampler become samples by bisection of the sums."""
 
 import array
+import contextlib
 import ctypes
 import itertools
 
-from ._arguments import items, shown
-from ._library import address, c
+from ._arguments import items, shown, whole
+from ._library import ORDERS, TAILS, address, c
 
 # A factor of 1.
 _ONE = 2**32
+
+# In front of the state of a sampler with weights, whose indices are positions.
+WEIGHTED = b"SSW1" + bytes(4)
+
+
+def weighted(desc, weights):
+    """The description of the positions of a sampler with weights, and what
+    makes samples of them."""
+    if TAILS[desc.tail] == "carry":
+        raise ValueError("weights are those of an epoch, which "
+                         'tail="carry" has not')
+    draws = ORDERS[desc.order] == "replacement"
+    factors = Factors(weights, desc.num_samples, draws)
+    desc.num_samples = factors.positions
+    desc.stream = factors.stream(desc.stream)
+    if draws:
+        desc.order = ORDERS.index("sequential")
+    return desc, factors
 
 
 class Factors:
@@ -68,3 +87,17 @@ class Factors:
         begin = self.sums[index - 1] if index else 0
         return range(max(-(-(begin - shift) // self._unit), 0),
                      -(-(self.sums[index] - shift) // self._unit))
+
+    def locate(self, index, epoch, locate):
+        """The first place of a sample, by a function that says where a
+        position is."""
+        index = whole("index", index, 0, len(self.sums))
+        if self.draws:
+            raise ValueError("draws by weights have no place of a sample")
+        places = []
+        for position in self.positions_of(index, epoch):
+            with contextlib.suppress(ValueError):
+                places.append(locate(position))
+        if not places:
+            raise ValueError(f"sample {index}: not served in epoch {epoch}")
+        return min(places)

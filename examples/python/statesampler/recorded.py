@@ -6,10 +6,10 @@ import ctypes
 
 from . import samplers
 from ._arguments import whole
-from ._library import (HISTORY_BYTES, ORDERS, STATE_BYTES, TAILS, c,
-                       history_check, memory)
+from ._library import (HISTORY_BYTES, STATE_BYTES, TAILS, c, history_check,
+                       memory)
 from ._record import Record
-from .factors import Factors
+from .factors import WEIGHTED, weighted
 from .samplers import as_bytes, split
 
 # HISTORY_EFULL and HISTORY_EORDER.
@@ -166,9 +166,6 @@ class Recorded:
         return place
 
 
-# In front of the state of a Sampler with weights, whose indices are no samples.
-_WEIGHTED = b"SSW1" + bytes(4)
-
 
 class Sampler(Recorded, samplers.Sampler):
     __doc__ = samplers.Sampler.__doc__ + """
@@ -176,9 +173,10 @@ class Sampler(Recorded, samplers.Sampler):
     weights: how often each sample comes in an epoch, as a list of num_samples
         numbers: one with 2.5 comes twice or three times, and in 64 epochs 160
         times. An epoch has as many positions as the weights sum to, rounded;
-        they are scaled to that. With replacement=True each of num_samples positions is an independent draw,
-        and weights say how likely each sample is. Both are the same on any
-        number of ranks. tail="carry" has no epochs to weigh."""
+        they are scaled to that. With replacement=True each of num_samples
+        positions is an independent draw, and weights say how likely each
+        sample is. Both are the same on any number of ranks. tail="carry" has
+        no epochs to weigh."""
 
     _plain = samplers.Sampler
     _c_init, _c_seek = c.history_init, c.history_seek
@@ -192,16 +190,7 @@ class Sampler(Recorded, samplers.Sampler):
             return
         desc, = samplers.described([num_samples], rank, world_size, batch_size,
                                    [options.pop("stream", 0)], options)
-        if TAILS[desc.tail] == "carry":
-            raise ValueError("weights are those of an epoch, which "
-                             'tail="carry" has not')
-        draws = ORDERS[desc.order] == "replacement"
-        factors = Factors(weights, desc.num_samples, draws)
-        desc.num_samples = factors.positions
-        desc.stream = factors.stream(desc.stream)
-        if draws:
-            desc.order = ORDERS.index("sequential")
-        self._make(desc, factors)
+        self._make(*weighted(desc, weights))
 
     def _make(self, desc, factors=None):
         super()._make(desc)
@@ -253,27 +242,18 @@ class Sampler(Recorded, samplers.Sampler):
     def locate(self, index, straight=False):
         if not self._factors:
             return super().locate(index, straight)
-        index = whole("index", index, 0, len(self._factors.sums))
-        if self._factors.draws:
-            raise ValueError("draws by weights have no place of a sample")
-        places = []
-        for position in self._factors.positions_of(index, self.epoch):
-            with contextlib.suppress(ValueError):
-                places.append(super().locate(position, straight))
-        if not places:
-            raise ValueError(f"sample {index}: not served in epoch "
-                             f"{self.epoch}")
-        return min(places)
+        locate = super().locate
+        return self._factors.locate(
+            index, self.epoch, lambda position: locate(position, straight))
 
     def save(self, history=True):
         state = super().save(history)
-        return _WEIGHTED + state if self._factors else state
+        return WEIGHTED + state if self._factors else state
 
     def load(self, state):
         state = as_bytes(state)
-        weighted = state[:8] == _WEIGHTED
-        if weighted != bool(self._factors):
+        named = state.startswith(WEIGHTED)
+        if named != bool(self._factors):
             raise ValueError("the state is of a Sampler " +
-                             ("with weights" if weighted else
-                              "without weights"))
-        super().load(state[8:] if weighted else state)
+                             ("with weights" if named else "without weights"))
+        super().load(state[len(WEIGHTED):] if named else state)

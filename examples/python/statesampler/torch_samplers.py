@@ -18,6 +18,7 @@ from ._cursors import MixCursor, SamplerCursor, state_of
 from ._loops import Begun, Iteration, Loop, iterate
 from ._shared import SharedEpoch
 from ._steps import Steps, locked
+from ._weighted import WeightedCursor
 
 _CHANGED = ["refuse", "next_epoch", "accept"]
 
@@ -479,6 +480,11 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     chunk_size, window: shuffles such that only `window` chunks of `chunk_size`
         consecutive samples are in use at a time.
     replacement: draw with replacement.
+    weights: how often each sample comes in an epoch, as a list of numbers: one
+        with 2.5 comes twice or three times, and in 64 epochs 160 times. With
+        replacement they say how likely each sample is in each of len(dataset)
+        draws, as in torch's WeightedRandomSampler. Both are the same on any
+        number of ranks. Other weights are another dataset to `changed`.
     stream: gives datasets with the same seed different orders.
     fingerprint: what identifies the dataset's contents: a string, bytes or a
         number, the same on every rank. None: dataset._fingerprint if that is
@@ -505,8 +511,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
                  partition="interleaved", tail=None, chunk_size=None,
-                 window=None, replacement=False, stream=0, read_ahead=None,
-                 fingerprint=None, changed="refuse"):
+                 window=None, replacement=False, weights=None, stream=0,
+                 read_ahead=None, fingerprint=None, changed="refuse"):
         drop_last = flag("drop_last", drop_last)
         if tail is None:
             tail = "drop" if drop_last else "pad"
@@ -526,10 +532,13 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                              ) from None
         # A step is one sample per rank, so that the loader can make any
         # batches.
-        self._cursor = self._cursors(
+        make = self._cursors if weights is None else functools.partial(
+            WeightedCursor, weights)
+        self._cursor = make(
             whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
-            self.num_replicas, 1, seed=seed, stream=stream, shuffle=shuffle,
-            tail=tail, partition=partition, replacement=replacement,
+            self.num_replicas, 1, seed=seed, stream=whole(
+                "stream", stream, 0, 2**64), shuffle=shuffle, tail=tail,
+            partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
         self._measure()
 

@@ -9,8 +9,8 @@ import pickle
 import tempfile
 import unittest
 
-from common import cases, main
-from statesampler import Ledger, Sampler
+from common import DataLoader, cases, main, torch
+from statesampler import Ledger, Sampler, StatefulDistributedSampler
 from statesampler.__main__ import main as command
 from statesampler.factors import Factors
 
@@ -169,6 +169,140 @@ class Weights(unittest.TestCase):
                 self.assertEqual(command([path, "--steps", "0..0"]), 1)
                 self.assertEqual(command([path]), 0)
             self.assertEqual(out.getvalue().count("ask at() and locate()"), 2)
+
+
+class Distributed(unittest.TestCase):
+    """Those of the sampler for torch, on several ranks."""
+
+    def make(self, weights, rank=0, ranks=1, **options):
+        return StatefulDistributedSampler(
+            range(len(weights)), ranks, rank, weights=weights, **options)
+
+    def test_the_same_order(self):
+        """As Sampler has with these weights."""
+        for random in cases(60, "weights of torch"):
+            weights = [random.random() * 3 for _ in range(20)] + [1]
+            ranks, size = random.randrange(1, 4), random.randrange(1, 6)
+            rank = random.randrange(ranks)
+            options = dict(seed=random.randrange(9), tail=random.choice(
+                ["pad", "drop", "uneven"]), replacement=random.random() < .4,
+                stream=random.randrange(2),
+                partition=random.choice(["interleaved", "blocked"]))
+            ours = self.make(weights, rank, ranks, batch_size=size, **options)
+            plain = Sampler(21, rank, ranks, size, weights=weights, **options)
+            for number in range(3):
+                batches = [batch.tolist() for batch in plain]
+                ours.begin(number)
+                self.assertEqual(len(ours), sum(map(len, batches)) if (
+                    options["tail"] != "uneven") else ours.num_samples)
+                for step in range(len(batches)):
+                    for other in range(ranks):
+                        self.assertEqual(ours.at(step, other), plain.at(
+                            step, other, number).tolist())
+                        self.assertEqual(ours.padding(step, other),
+                                         self.padding(plain, step, other,
+                                                      number))
+                for index in range(21):
+                    try:
+                        place = ours.locate(index)
+                    except ValueError:
+                        continue
+                    self.assertEqual(ours.at(*place[:2])[place.slot], index)
+                self.assertEqual(list(ours), sum(batches, []))
+            self.assertEqual(ours.sample_seed(3, 1), plain.sample_seed(1, 3))
+
+    @staticmethod
+    def padding(plain, step, rank, number):
+        there = copy.copy(plain)
+        there.begin(number)
+        return there.padding(step, rank)
+
+    def test_killed(self):
+        """Through workers, and on other ranks each sample as often."""
+        weights = [i % 5 / 2 for i in range(40)]
+        loader = DataLoader(range(40), 3, sampler=self.make(weights, 1, 2))
+        whole = [batch for _ in range(3) for batch in loader]
+        for workers, stops in (0, range(1, len(whole))), (2, (1, 9)):
+            for stop in stops:
+                given, state = [], None
+                for last in stop, None:
+                    sampler = self.make(weights, 1, 2)
+                    loader = DataLoader(range(40), 3, sampler=sampler,
+                                        num_workers=workers)
+                    if state:
+                        sampler.load_state_dict(torch.load(
+                            io.BytesIO(state), weights_only=True))
+                    for _ in range(sampler.epoch, 3):
+                        for batch in loader:
+                            given.append(batch)
+                            if len(given) == last:
+                                break
+                        if len(given) == last:
+                            break
+                    file = io.BytesIO()
+                    torch.save(loader.state_dict(), file)
+                    state = file.getvalue()
+                self.assertEqual(given, whole)
+        # From 2 ranks to 3: the epoch's samples are the same.
+        had = [i for rank in range(2) for step in range(4)
+               for i in self.make(weights, rank, 2, batch_size=3).at(step)]
+        state = self.make(weights, 0, 2, batch_size=3).state_dict(
+            epoch=0, batches=4)
+        for rank in range(3):
+            one = self.make(weights, rank, 3, tail="uneven")
+            with self.assertRaisesRegex(ValueError, "tail pad"):
+                one.load_state_dict(state)
+            one = self.make(weights, rank, 3)
+            one.load_state_dict(state)
+            had += list(one)
+        alone = list(self.make(weights, tail="uneven"))
+        repeats = len(had) - len(alone)
+        self.assertEqual(repeats, -(len(alone) - 24) % 3)
+        for index in range(40):
+            self.assertLessEqual(alone.count(index), had.count(index))
+
+    def test_other_weights(self):
+        state = self.make([2, 1, 3]).state_dict(epoch=2, batches=None)
+        for weights in [2, 1, 4], [1, 2, 3]:
+            with self.assertRaisesRegex(ValueError, "the state has weights "
+                                        "whose digest is .*, this sampler"):
+                self.make(weights).load_state_dict(state)
+            other = self.make(weights, changed="next_epoch")
+            started = self.make([2, 1, 3], batch_size=2).state_dict(
+                epoch=2, batches=1)
+            other.load_state_dict(started)
+            self.assertEqual(other.epoch, 3)
+        plain = StatefulDistributedSampler(range(3), 1, 0)
+        with self.assertRaisesRegex(ValueError, "of a sampler with weights"):
+            plain.load_state_dict(state)
+        with self.assertRaisesRegex(ValueError, "of a sampler without wei"):
+            self.make([2, 1, 3]).load_state_dict(plain.state_dict())
+        whole = bytes(state["state"].tolist())
+        for bit in range(8 * len(whole)):
+            flipped = bytearray(whole)
+            flipped[bit // 8] ^= 1 << bit % 8
+            if bit >= 64 or bit < 32:   # Between them are zeros.
+                with self.assertRaises(ValueError):
+                    self.make([2, 1, 3]).load_state_dict(
+                        {"state": bytes(flipped)})
+
+    def test_what_is_refused(self):
+        for options, word in (
+                (dict(weights=[1, 2]), "weights should have 3 items"),
+                (dict(weights=5), "weights should be a list"),
+                (dict(weights=[1, "a", 2]), "weights should be numbers"),
+                (dict(weights=[1, -1, 2]), "a weight should be a number in"),
+                (dict(weights=[0, 0, 0]), "a weight should be above 0"),
+                (dict(weights=[1, 1, 1], tail="carry"), "carry"),
+                (dict(weights=[1, 1, 1], stream=-1), "stream")):
+            with self.assertRaisesRegex(ValueError, word):
+                StatefulDistributedSampler(range(3), 1, 0, **options)
+        with self.assertRaisesRegex(ValueError, "has no resize"):
+            self.make([1, 2, 3], shuffle=False).resize(9)
+        with self.assertRaisesRegex(ValueError, "no place of a sample"):
+            self.make([1, 2, 3], replacement=True, batch_size=1).locate(1)
+        with self.assertRaisesRegex(ValueError, "it has 3, but the dataset"):
+            DataLoader(range(4), sampler=self.make([1, 2, 3]))
 
 
 if __name__ == "__main__":
