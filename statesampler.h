@@ -4035,7 +4035,8 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
 /* Node k of the tree. */
-SSMP_OUTLINE_FOR_SIZE ssmp_node *ssmp_mix_node(const statesampler_mix *mix, uint32_t k)
+SSMP_OUTLINE_FOR_SIZE ssmp_node *ssmp_mix_node(const statesampler_mix *mix,
+                                               uint32_t k)
 {
     return &mix->sources[k].tree_node;
 }
@@ -4118,7 +4119,7 @@ SSMP_NOINLINE uint64_t ssmp_seat_turns(const statesampler_mix *mix,
     ssmp_branch branch;
 
     ssmp_branch_begin(&branch, mix, tick);
-    while ((branch.turns | branch.periods) != 0 &&
+    while (ssmp_branch_turns(&branch) != 0 &&
            ssmp_branch_divide(&branch, mix))
         ssmp_branch_enter(&branch, !(seat & branch.bit));
     return ssmp_branch_turns(&branch);
