@@ -1557,8 +1557,9 @@ STATESAMPLER_WRAP_BEGIN
    SSMP_NOINLINE           never: a function's frame holds what is inlined into
                            it, so callers would need the stack of all they call
    SSMP_OUTLINE_FOR_SIZE   not where size counts, as it has many callers
-   Bulk has two more, where it needs them. In CUDA all run wherever the public
-   functions do, and nothing is kept from being inlined. */
+   Bulk has more, where it needs them; the parts with files and with stb_ds have
+   `static inline` alone. In CUDA all run wherever the public functions do, and
+   nothing is kept from being inlined. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
@@ -1651,7 +1652,8 @@ STATESAMPLER_WRAP_BEGIN
    tests/model.h; stop rules: tests/model_mix.h; tails: tests/prove/tail.h), to
    the names in examples/python/statesampler/_library.py and __init__.pyi and in
    examples/js/statesampler.mjs and statesampler.d.mts, and, if people may
-   choose them there, to examples/js/page/index.html.
+   choose them there, to examples/js/page/index.html. Headers and bindings of
+   examples name some rules, too: search there for CARRY, WINDOW or NEVER.
    a field of a state    ssmp_run and ssmp_run_fields
    an error      STATESAMPLER_RULES; the manual's list of what init or mix_init
                  refuses, or the comment at the function that returns it; a row
@@ -2065,7 +2067,8 @@ typedef struct ssmp_pairs {
    key. */
 typedef ssmp_v64 ssmp_array64 __attribute__((__aligned__(4), __may_alias__));
 typedef uint16_t ssmp_half __attribute__((__may_alias__));
-#define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) /* its index */
+/* Which of a key's two halves is the low one. */
+#define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
 /* A vector with x in all its lanes of 32 or 16 bits. */
 SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
@@ -2209,13 +2212,14 @@ typedef struct ssmp_positions {
     ssmp_v32 add_l, add_r, right;
 } ssmp_positions;
 
-/* Sets a vector to the pairs of the positions in an array, which has `left` of
-   them. Lane i of 64 bits gets the halves of positions i, i + V, i + 2 * V and
-   so on, from the lowest bits up, where V = BYTES / 8 is the number of lanes.
-   So each load of V positions only has to be shifted into its place. */
+/* Sets a vector to the pairs of the positions in an array, of which `count` are
+   there; the first stands in for more. Lane i of 64 bits gets the halves of
+   positions i, i + V, i + 2 * V and so on, from the lowest bits up, where
+   V = BYTES / 8 is the number of lanes. So each load of V positions only has to
+   be shifted into its place. */
 SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
                                           const uint64_t *positions,
-                                          size_t left, const int wide)
+                                          size_t count, const int wide)
 {
     const ssmp_v32 reciprocal = ssmp_splat(b->perm->reciprocal, 1);
     const ssmp_v32 right = ssmp_splat(b->perm->right, 1);
@@ -2223,9 +2227,9 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
     ssmp_v64 sum_l = {0}, sum_r = {0};
     uint32_t i, bit;
 
-    if (left < lanes) {
+    if (count < lanes) {
         for (i = 0; i < lanes; i++)
-            b->part[i] = positions[i < left ? i : 0];
+            b->part[i] = positions[i < count ? i : 0];
         positions = b->part;
     }
     for (bit = 0; bit < 64; bit += wide ? 32 : 16) {
@@ -5727,21 +5731,21 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
     return error;
 }
 
-/* Replaces a file by a temporary one, and makes sure that the folder, of which
-   the path is the first `folder` bytes of `temporary`, knows. Returns 0 or an
-   errno. */
+/* Replaces a file by a temporary one beside it, and makes sure that their folder
+   knows. `temporary` begins with the folder, of `folder` bytes; behind it comes
+   a name of these two numbers. Returns 0 or an errno. */
 static inline int ssmp_file_save(const char *path, char *temporary,
-                                 size_t folder, const char *bytes, size_t size)
+                                 size_t folder, unsigned name, unsigned number,
+                                 const char *bytes, size_t size)
 {
-    const char first = temporary[folder];
     int opened, error;
 
     /* Opened first: if that fails, the old file is still there. */
     temporary[folder] = 0;
     error = ssmp_folder_open(&opened, temporary);
-    temporary[folder] = first;
     if (error != 0)
         return error;
+    (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME, name, number);
     error = ssmp_file_replace(path, temporary, bytes, size);
     if (error == 0)
         error = ssmp_folder_flush(opened);
@@ -5770,10 +5774,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     do {
         /* Threads, and processes of one number, differ in place or time. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
-        (void)snprintf(temporary + folder, SSMP_NAME_SIZE, SSMP_NAME,
-                       (unsigned)name, (unsigned)number);
-        error = ssmp_file_save(path, temporary, folder, (const char *)bytes,
-                               size);
+        error = ssmp_file_save(path, temporary, folder, (unsigned)name,
+                               (unsigned)number, (const char *)bytes, size);
     } while (SSMP_MOVED(error) && ++attempt < 100);
     if (error == 0)
         return STATESAMPLER_OK;
