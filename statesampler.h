@@ -5731,9 +5731,9 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
     return error;
 }
 
-/* Replaces a file by a temporary one beside it, and makes sure that their folder
-   knows. `temporary` begins with the folder, of `folder` bytes; behind it comes
-   a name of these two numbers. Returns 0 or an errno. */
+/* Replaces a file by a temporary one beside it, and makes sure that the folder
+   of both knows. `temporary` begins with the folder, of `folder` bytes; behind
+   it comes a name of these two numbers. Returns 0 or an errno. */
 static inline int ssmp_file_save(const char *path, char *temporary,
                                  size_t folder, unsigned name, unsigned number,
                                  const char *bytes, size_t size)
