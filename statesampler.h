@@ -3862,13 +3862,13 @@ SSMP_NOINLINE void ssmp_fields_load(void *to, const ssmp_field *fields,
                                     uint32_t count, const unsigned char *bytes)
 {
     for (; count != 0; count--, fields++) {
+        const unsigned char *from = bytes + fields->offset;
         void *member = (char *)to + fields->member;
-        uint64_t value = ssmp_bytes_load(bytes + fields->offset, fields->size);
 
-        if (fields->size == 8)
-            *(uint64_t *)member = value;
+        if (fields->size == 8) /* a constant, for which it is one load */
+            *(uint64_t *)member = ssmp_bytes_load(from, 8);
         else
-            *(uint32_t *)member = (uint32_t)value;
+            *(uint32_t *)member = (uint32_t)ssmp_bytes_load(from, fields->size);
     }
 }
 
