@@ -653,9 +653,11 @@ CHANGES
           read_ahead= is gone. A loop refuses a dataset that is longer than the
           sampler's. Sampler and Mix keep a history in their states, which
           older versions do not load: save(history=False) is the old form. at
-          and locate answer from it; straight=True is the former answer. Mix
-          and RoundRobinBatchSampler go on with a loaded state's weights, and
-          have weigh. Mix has names, batch sizes and Schedule. Sampler and
+          and locate answer from it; straight=True is the former answer. In a
+          state_dict of StatefulDistributedSampler or RoundRobinBatchSampler it
+          is an entry of its own, which older versions pass over. Mix and
+          RoundRobinBatchSampler go on with a loaded state's weights, and have
+          weigh. Mix has names, batch sizes and Schedule. Sampler and
           StatefulDistributedSampler have weights=, all have padding, and
           BlendedBatchSampler is new. The wheel needs no compiler on Linux,
           macOS and Windows.

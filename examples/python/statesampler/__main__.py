@@ -21,10 +21,11 @@ usage: python -m statesampler FILE [OPTION]...
 FILE is what Sampler.save, Mix.save or statesampler.h wrote; or a checkpoint of
 torch's or DeepSpeed's, a pickle or JSON, with a state or a state_dict anywhere
 in its dicts, lists and tuples. Without an option, what it holds is printed.
-Sampler and Mix save a history of their run, which knows every step of it. A
-state without one is one place of a run: it cannot know whether the run came to
-it and went on from it straight, so every question is refused unless --straight
-says so. Indices of a mix are those of its datasets one after another.
+Sampler, Mix, StatefulDistributedSampler and RoundRobinBatchSampler save a
+history of their run, which knows every step of it. A state without one is one
+place of a run: it cannot know whether the run came to it and went on from it
+straight, so every question is refused unless --straight says so. Indices of a
+mix are those of its datasets one after another.
 
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
@@ -61,16 +62,18 @@ _UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
 _PLACES = {b"SSP1": struct.Struct("<4sQ24xI9x112s"),
            b"SSS1": struct.Struct("<4s112s12x")}
 _HOLDERS = dict, list, tuple, bytes, bytearray, str
+_HISTORY = "53534831"       # "SSH1"
 _MAGICS = (b"SSC1", b"SSH1", b"SSMP", b"SSMX", b"SSMN", *OWNERS)
 
 
 class Recorded:
     """A state in a file, and its run. `of_loader`: a step of it is one sample
     per rank, as a StatefulDistributedSampler does not know the batches.
-    ledger: the state of the Ledger whose sampler's state this is."""
+    ledger: the state of the Ledger whose sampler's state this is. history: what
+    a state_dict of a sampler for torch has; empty if nothing was done."""
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
-                 ledger=None, drop_last=False):
+                 ledger=None, drop_last=False, history=None):
         _, state = split_schedule(state)
         self.history, state = split(state)
         self.path, self.fingerprint = path, fingerprint
@@ -85,6 +88,10 @@ class Recorded:
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
         self.unit, self.base, self.short = 1, 0, 0
         self.drop_last = drop_last
+        if history is not None and not self.needs:
+            from ._past import straight
+            self.history = bytes.fromhex(history) or straight(
+                library_state(state)).history()
 
     def open(self, epoch=None, drop_last=False, world_size=None,
              batch_size=None):
@@ -136,14 +143,18 @@ class Recorded:
             base = here.step
         self.base, self.short = base, -base % self.unit
 
-    def run(self):
-        """What its history says of the run."""
+    def run(self, size=None, drop_last=False):
+        """What its history says of the run, in a loader's batches of a size."""
         if self.mixes:
             place, state = MixPlace(), _mix(self.state)
             check(c.mix_describe(state, len(state), 0, None, place))
             return Record(self.history, place.epoch, place.turn)
         desc, place = described(self.state)
-        return Record(self.history, desc.epoch, place.step)
+        if size is None:
+            return Record(self.history, desc.epoch, place.step)
+        from ._batches import LoaderRecord
+        return LoaderRecord(self.history, desc.epoch, place.step, size,
+                            drop_last)
 
     def first(self, step):
         """The first of a step's units."""
@@ -291,7 +302,14 @@ def _taken(path, rest):
                            False, fingerprint, raw,
                            rest.pop("drop_last", None) is True)
         else:
-            yield Recorded(path or "state", raw, True, fingerprint)
+            history = rest.get("history")
+            if not isinstance(history, str) or history[:8] not in ("",
+                                                                   _HISTORY):
+                history = None
+            else:
+                del rest["history"]
+            yield Recorded(path or "state", raw, True, fingerprint,
+                           history=history)
 
 
 def _raw(thing):
@@ -476,8 +494,6 @@ def history_where(run, epoch, index):
 
 def answer_history(run, asked):
     """As answer() does, from the history."""
-    if asked.world_size or asked.batch_size:
-        raise ValueError("its history knows ranks and batches")
     epoch, good = asked.epoch, True
     if epoch is None:
         epoch, _ = run.place
@@ -575,11 +591,14 @@ def answer(asked):
                 _complain(asked.file, cut(one.path), _plain(error))
         return 0 if good else 1
     one = choose(found, asked.sampler)
-    if one.history and not asked.straight:
-        return answer_history(one.run(), asked)
     if one.of_loader and not asked.batch_size:
         raise ValueError("this state does not hold the DataLoader's "
                          "batch_size: give it by --batch-size")
+    if one.history and not asked.straight:
+        if asked.world_size or asked.batch_size and not one.of_loader:
+            raise ValueError("its history knows ranks and batches")
+        run = one.run(asked.batch_size, asked.drop_last)
+        return answer_history(run, asked)
     one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)
     rank = asked.rank or 0
     if rank >= one.world_size:

@@ -54,8 +54,9 @@ def state_of(state_dict, ours):
     """The library's state in a state_dict of a class."""
     try:
         state = state_dict["state"]
-        if not isinstance(state_dict.get("fingerprint", ""), str):
-            raise TypeError
+        for key in "fingerprint", "history":
+            if not isinstance(state_dict.get(key, ""), str):
+                raise TypeError
         state = library_state(getattr(state, "tolist", lambda: state)())
     except (AttributeError, LookupError, TypeError, ValueError, RuntimeError):
         raise ValueError(f"this is not a state_dict of {ours}") from None

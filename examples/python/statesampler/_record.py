@@ -139,19 +139,31 @@ class Record:
         found = self.batch(epoch, step, rank)
         return found and found[2]
 
+    # Of a StatefulDistributedSampler, a step has several of the sampler's.
+
+    def _unit(self, epoch, step):
+        return step
+
+    def _number(self, unit):
+        return unit
+
     def why(self, epoch, step):
         """Why a step that the run has passed was not served, in words."""
         said = f"step {step} of epoch {epoch}: "
         for number, stretch in enumerate(self.stretches()):
             begin = stretch.begin_epoch, stretch.begin_step
-            if number == 0 and c.record_before(self._record, epoch, step,
+            unit = self._unit(epoch, step)
+            if number == 0 and c.record_before(self._record, epoch, unit,
                                                *begin):
-                return said + (f"this state knows step {begin[1]} of epoch "
-                               f"{begin[0]} and later; ask an earlier one")
-            if (c.record_skipped(self._record, epoch, step) and
-                    self._exists(epoch, step)):
-                by = (f"seek to {stretch.to_step}" if stretch.kind == _SEEK
+                return said + (
+                    f"this state knows step {self._number(begin[1])} of epoch "
+                    f"{begin[0]} and later; ask an earlier one")
+            if (c.record_skipped(self._record, epoch, unit) and
+                    self._exists(epoch, unit)):
+                by = (f"seek to {self._number(stretch.to_step)}"
+                      if stretch.kind == _SEEK
                       else f"begin to {stretch.to_epoch}")
-                return said + (f"skipped at step {stretch.end_step} of epoch "
-                               f"{stretch.end_epoch} by a {by}")
+                return said + (
+                    f"skipped at step {self._number(stretch.end_step)} of "
+                    f"epoch {stretch.end_epoch} by a {by}")
         return said + "the run has not served it"

@@ -108,6 +108,7 @@ class Steps:
         state instead."""
         self._settle()
         cursor = self._after(start_iter, "start_iter")
-        self._give_up()
-        self._cursor = cursor
+        with self._steered(lambda run: run.seek(cursor.step)):
+            self._give_up()
+            self._cursor = cursor
         self._loaded = self._loaded[0], min(self._loaded[1], cursor.step)

@@ -62,11 +62,10 @@ class Recorded:
     def save(self, history=True):
         """The history and the state. history=False: the state alone, as
         statesampler.h reads it."""
-        state = self._bare()
-        if history:
-            state = ctypes.string_at(
-                self._bytes, c.history_save(self._history)) + state
-        return state
+        return self.history() + self._bare() if history else self._bare()
+
+    def history(self):
+        return ctypes.string_at(self._bytes, c.history_save(self._history))
 
     def _bare(self):
         return super().save()
@@ -99,8 +98,7 @@ class Recorded:
 
     def _record(self):
         """What it has served."""
-        history = ctypes.string_at(self._bytes, c.history_save(self._history))
-        return Record(history, self.epoch, self.step)
+        return Record(self.history(), self.epoch, self.step)
 
     def at(self, step, rank=None, epoch=None, straight=False):
         """The batch of any step of this epoch or another one, without moving:

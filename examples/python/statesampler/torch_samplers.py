@@ -1,5 +1,6 @@
 """The samplers for torch's DataLoader. The manual is in README.md."""
 
+import contextlib
 import functools
 import multiprocessing.context
 import threading
@@ -16,6 +17,7 @@ from ._arguments import (choice, cut, flag, items, other_fingerprint,
                          whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
 from ._loops import Begun, Iteration, Loop, iterate
+from ._past import Past
 from ._shared import SharedEpoch
 from ._steps import Steps, locked
 from ._weighted import WeightedCursor
@@ -63,6 +65,7 @@ class _Resumable(Steps):
     _described = None       # How many samples it has a length or group of.
     _dealt = True           # accelerate may deal its batches to processes.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
+    _past = None            # What was done to the run, where that is kept.
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
                  read_ahead, changed, fingerprint, dataset=None):
@@ -260,14 +263,30 @@ class _Resumable(Steps):
                 self._cursor.seek(loop.start + loop.total)
                 self._turn_over()
 
-    def _as_dict(self, state):
+    def _as_dict(self, state, cursor=None):
         """A tensor is what torch.load accepts with weights_only=True, and what
-        distributed checkpoints can store."""
+        distributed checkpoints can store. They need as many bytes at a load,
+        so the history is a text."""
         found = {"state": torch.frombuffer(bytearray(state),
                                            dtype=torch.uint8)}
         if self.fingerprint is not None:
             found["fingerprint"] = self.fingerprint
+        history = self._past and self._past.text(cursor or self._cursor)
+        if history is not None:
+            found["history"] = history
         return found
+
+    @contextlib.contextmanager
+    def _steered(self, act):
+        """Around what moves the cursor from where it stands, as `act` moves a
+        run: that is noted. After a loop that nothing counts nobody knows what
+        was served."""
+        past, known = self._past, not self._uncounted
+        if past is not None and known:
+            past = past.noted(self._cursor, act)
+        yield
+        if past is not None:
+            self._past = past if known else Past.from_here(self._cursor)
 
     def _save(self):
         self._settle()
@@ -354,8 +373,7 @@ class _Resumable(Steps):
         if over and epoch in (here, (here + 1) % 2**64):
             self._close(again=epoch == here)
         elif epoch != here:
-            self._give_up()
-            self._cursor.begin(epoch)
+            self._begin_epoch(epoch)
             self._loaded = self._loaded[0], 0
         self._share()
 
@@ -376,10 +394,17 @@ class _Resumable(Steps):
     def begin(self, epoch):
         """The next loop begins this epoch at its start."""
         epoch = whole("epoch", epoch, 0, 2**64)
+        self._settle()
+        if self._has_all():
+            self._close()
+        self._begin_epoch(epoch)
         self._loaded = 0, 0
-        self._give_up()
-        self._cursor.begin(epoch)
         self._share()
+
+    def _begin_epoch(self, epoch):
+        with self._steered(lambda run: run.begin(epoch)):
+            self._give_up()
+            self._cursor.begin(epoch)
 
     @locked
     def state_dict(self, batches=None, epoch=None):
@@ -389,6 +414,8 @@ class _Resumable(Steps):
         StatefulLoader counts, and after one, it raises RuntimeError: then say
         `epoch`, and `batches`.
 
+        "history" has what was done to the run, for python -m statesampler.
+
         With `batches` or `epoch`, the state after that many batches of that
         epoch instead; the defaults are none, and the current one. They count as
         start_iter does: after loading a state they continue from the value of
@@ -397,10 +424,12 @@ class _Resumable(Steps):
         too."""
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
-            return self._as_dict(self._in_epoch(epoch, batches).save())
+            cursor = self._in_epoch(epoch, batches)
+            return self._as_dict(cursor.save(), cursor)
         self._settle_here()
         if batches is not None:
-            return self._as_dict(self._after(batches, "batches").save())
+            cursor = self._after(batches, "batches")
+            return self._as_dict(cursor.save(), cursor)
         loop = self._loop
         if loop is not None:
             loop.takes.check(loop.batches)
@@ -429,17 +458,21 @@ class _Resumable(Steps):
         batch size. A state that is damaged or from another dataset, seed or
         order raises ValueError and changes nothing; for a dataset that has
         changed, see fingerprint and changed."""
-        state = self._accepted(state_of(state_dict, self._owner),
-                               state_dict.get("fingerprint"))
+        given = state_of(state_dict, self._owner)
+        state = self._accepted(given, state_dict.get("fingerprint"))
         loop = self._loop
         if loop is not None and loop.asking:
             raise RuntimeError(
                 "a loader inside a StatefulLoader loads a state of its own: "
                 "load that of the StatefulLoader, and leave the other one as "
                 "it is")
-        cursor = self._cursor.begun_at(state)
+        cursor, past = self._cursor.begun_at(state), self._past
+        if past is not None:
+            # Another dataset has no part in it.
+            past = Past.loaded(self._cursor, state_dict.get("history")
+                               if state == given else None, state)
         self._give_up()
-        self._cursor = cursor
+        self._cursor, self._past = cursor, past
         self._loaded = self._cursor.epoch, self._cursor.step
         self._share()
 
@@ -540,6 +573,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                 "stream", stream, 0, 2**64), shuffle=shuffle, tail=tail,
             partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
+        self._past = Past()
         self._measure()
 
     def _measure(self):
@@ -562,7 +596,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         self._settle_here()
         cursor = self._cursor.after(self._save())
         cursor.resize(num_samples)
-        self._go_on_at(cursor)
+        with self._steered(lambda run: run.resize(num_samples)):
+            self._go_on_at(cursor)
 
     def _batches(self, cursor=None):
         """A batch ends at the loaded place, which may be from a run with
@@ -613,7 +648,8 @@ class Weighed:
         self._settle_here()
         cursor = self._cursor.after(self._save())
         cursor.weigh(weights)
-        self._go_on_at(cursor)
+        with self._steered(lambda run: run.weigh(weights)):
+            self._go_on_at(cursor)
 
     @locked
     def load_state_dict(self, state_dict):
@@ -687,3 +723,4 @@ class RoundRobinBatchSampler(Weighed, _Resumable, _TorchSampler):
             chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._described = sum(self.lengths)
         self._begin_weights(weights)
+        self._past = Past()

@@ -70,7 +70,7 @@ list_tests() {
     add_test "PyTorch: which samples were in a step; another dataset's fingerprint" \
         torch $python test_recorder test_changed
     add_test 'PyTorch: the history of a run that was steered and killed' \
-        torch $python test_history
+        torch $python test_history test_past
     add_test 'PyTorch: mixes with a schedule, and of datasets that come and go' \
         torch $python test_mix test_weights test_blend
     add_test 'PyTorch: ledgers, groups, packs, spread; killed, and beside others' \
