@@ -181,7 +181,7 @@ _FUNCTIONS = (
     (None, [_pointer, _pointer, _size], "audit_add"),
     (None, [_pointer, _pointer], "audit_merge"),
     (_int, [_pointer, _u64], "audit_check"),
-    (ctypes.c_char_p, [_int], "error"),
+    (ctypes.c_char_p, [_int], "any_error"),
     (ctypes.c_char_p, [], "version_text"),
     (_u32, [], "version"),
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
@@ -200,7 +200,6 @@ _FUNCTIONS = (
     (_int, [_pointer, ctypes.c_char_p, _size, _pointer, _pointer, _u32],
      "mixture_load"),
     (_u64, [_u64, ctypes.c_char_p, _size], "hash"),
-    (ctypes.c_char_p, [_int], "history_error"),
     (_int, [_pointer, _pointer, _size, _pointer],
      "history_init history_mix_init"),
     (None, [_pointer, _pointer, _size], "history_move"),
@@ -242,7 +241,6 @@ _FUNCTIONS = (
     (_int, [_sets(Tickets), _pointer, _size], "ledger_save ledger_load"),
     (_int, [_pointer, _size, _sets(LedgerPlace)], "ledger_describe"),
     (_u64, [_pointer, _size], "ledger_check"),
-    (ctypes.c_char_p, [_int], "ledger_error"),
     (_int, [_pointer, _pointer, ctypes.c_char_p, _size, _pointer, _u32],
      "recall_mix"),
     (_int, [_pointer, _pointer, _u64], "recall_epoch"),
@@ -288,17 +286,12 @@ def address(array_of_indices):
 
 
 def sentence(code):
-    """The library's message for an error."""
-    return c.error(code).decode()
+    """The library's message for an error, also of a header of extras."""
+    return c.any_error(code).decode()
 
 
-def check(code, sentence=sentence):
+def check(code):
     if code != 0:
         error = ValueError(f"statesampler: {sentence(code)}")
         error.code = code
         raise error
-
-
-def history_check(code):
-    """Also of histories and schedules."""
-    check(code, lambda code: c.history_error(code).decode())

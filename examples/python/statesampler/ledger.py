@@ -11,7 +11,8 @@ import warnings
 
 from ._arguments import (flag, listed, other_fingerprint, shown, text_of,
                          whole)
-from ._library import NONE, LedgerPlace, Tickets, address, c, check, memory
+from ._library import (NONE, LedgerPlace, Tickets, address, c, check, memory,
+                       sentence)
 from ._recall import recall_mix
 from .samplers import (Mix, Sampler, _Iterator, bytes_of, library_state,
                        words_of)
@@ -231,8 +232,8 @@ class Ledger:
         ticket = whole("ticket", ticket, 0, 2**64)
         code = function(self._tickets, ticket)
         if code:
-            said = c.ledger_error(code).decode()
-            raise ValueError(said.replace("this ticket", f"ticket {shown(ticket)}"))
+            raise ValueError(sentence(code).replace(
+                "this ticket", f"ticket {shown(ticket)}"))
         return ticket
 
     def state_dict(self):

@@ -47,6 +47,23 @@ EXPORT(const char *, version_text, (void))
     return STATESAMPLER_VERSION;
 }
 
+/* The message of a code of statesampler.h, or of any header above: whose own it
+   is not, that one says what statesampler.h does. */
+EXPORT(const char *, any_error, (int code))
+{
+    static const char *(*const others[])(int) = {
+        history_error, schedule_error, pack_error, spread_error, ledger_error};
+    const char *said = statesampler_error(code);
+    size_t i;
+
+    for (i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i](code) != said) {
+            return others[i](code);
+        }
+    }
+    return said;
+}
+
 /* Sets up a source of an array, as Python does not know its fields. */
 EXPORT(int, source_init,
        (statesampler_source *sources, uint32_t source, uint32_t weight,
@@ -230,14 +247,6 @@ EXPORT(int, mixture_load,
 }
 
 /* --- histories: what a sampler or a mix keeps ----------------------------- */
-
-/* The message of these and of schedules. */
-EXPORT(const char *, history_error, (int code))
-{
-    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_ELATER
-               ? schedule_error(code)
-               : history_error(code);
-}
 
 EXPORT(int, history_init,
        (history *h, void *memory, size_t capacity, const statesampler *s))
@@ -631,11 +640,6 @@ EXPORT(int, ledger_describe,
 EXPORT(uint64_t, ledger_check, (const uint64_t *state, size_t words))
 {
     return ledger_check(state, words);
-}
-
-EXPORT(const char *, ledger_error, (int code))
-{
-    return ledger_error(code);
 }
 
 /* The mix of a state in the state's epoch. */

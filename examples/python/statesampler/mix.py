@@ -7,7 +7,7 @@ import struct
 from . import samplers
 from ._arguments import choice, flag, items, listed, shown, whole
 from ._library import (OFF, SOURCE_BYTES, STATE_BYTES, STOPS, Desc, MixPlace,
-                       address, c, check, history_check, memory)
+                       address, c, check, memory)
 from .recorded import Recorded
 from .samplers import as_bytes, described, split, split_schedule, whole_weights
 from .schedule import ETOKENS, LATER, Ahead, Running, Schedule
@@ -137,8 +137,8 @@ class Mix(Recorded, samplers.Mix):
         if not self._running:
             raise ValueError("this Mix has no schedule")
         self._ahead = None
-        history_check(c.schedule_had(self._running.place, self._memory,
-                                     whole("tokens", tokens, 0, 2**64)))
+        check(c.schedule_had(self._running.place, self._memory,
+                             whole("tokens", tokens, 0, 2**64)))
 
     def seek(self, step):
         step = whole("step", step, 0, 2**64)
@@ -152,7 +152,7 @@ class Mix(Recorded, samplers.Mix):
         while step > place.end:
             # With tokens only the stage that begins here is known.
             if self._running.tokens and place.end > self.step:
-                history_check(ETOKENS)
+                check(ETOKENS)
             super().seek(place.end)
             self._follow()
         super().seek(step)

@@ -6,8 +6,7 @@ import ctypes
 
 from . import samplers
 from ._arguments import whole
-from ._library import (HISTORY_BYTES, STATE_BYTES, TAILS, c, history_check,
-                       memory)
+from ._library import HISTORY_BYTES, STATE_BYTES, TAILS, c, check, memory
 from ._record import Record
 from .factors import WEIGHTED, weighted
 from .samplers import as_bytes, split
@@ -36,8 +35,8 @@ class Recorded:
         """One that knows the present step and later ones."""
         self._history = memory(HISTORY_BYTES)
         self._bytes = memory(2 * self._room())
-        history_check(self._c_init(self._history, self._bytes,
-                            ctypes.sizeof(self._bytes), self._memory))
+        check(self._c_init(self._history, self._bytes,
+                           ctypes.sizeof(self._bytes), self._memory))
 
     def _grow(self):
         larger = memory(2 * ctypes.sizeof(self._bytes))
@@ -54,7 +53,7 @@ class Recorded:
             else:
                 self._grow()
             code = function(self._history, self._memory, *arguments)
-        history_check(code)
+        check(code)
 
     def seek(self, step):
         self._note(self._c_seek, whole("step", step, 0, 2**64))
@@ -82,7 +81,7 @@ class Recorded:
         while code == _FULL:
             self._grow()
             code = self._load_both(history, state)
-        history_check(code)
+        check(code)
 
     def _load_bare(self, state):
         super().load(state)

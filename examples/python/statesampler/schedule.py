@@ -5,7 +5,7 @@ import array
 import ctypes
 
 from ._arguments import items, shown, whole
-from ._library import (SHARE_BYTES, Stages, address, c, history_check, memory)
+from ._library import SHARE_BYTES, Stages, address, c, check, memory
 
 # SCHEDULE_MOST_TURNS and SCHEDULE_ETOKENS.
 _MOST, ETOKENS = 2**28, -1306
@@ -113,13 +113,13 @@ class Running:
 
     def save(self):
         state = ctypes.create_string_buffer(32 + 8 * self._count)
-        history_check(c.schedule_save(self.place, state, len(state)))
+        check(c.schedule_save(self.place, state, len(state)))
         return state.raw
 
     def loaded(self, state):
         """One at the stage of a state, of a mix at a turn."""
         other = Running(*self._made, 0)
-        history_check(c.schedule_load(other.place, state, len(state)))
+        check(c.schedule_load(other.place, state, len(state)))
         return other
 
 
@@ -138,10 +138,10 @@ class Ahead:
         place = self._running.place
         # With tokens only the stage that begins here is known.
         if self._running.tokens and place.end > self._mix.step:
-            history_check(ETOKENS)
+            check(ETOKENS)
         self._mix.seek(place.end)
-        history_check(c.schedule_follow(None, self._mix._memory,
-                                        *self._running.next_stage()))
+        check(c.schedule_follow(None, self._mix._memory,
+                                *self._running.next_stage()))
         self._first = place.begin
 
     def at(self, turn, rank):

@@ -5,6 +5,7 @@ does not import it where it is."""
 import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -377,6 +378,24 @@ class Library(unittest.TestCase):
                              "win32-" + machine)
         self.assertNotIn("64", here("win32", "", compiled.format(
             "32 bit (Intel)"), "nt", 2**31 - 1))
+
+    def test_each_code_has_a_sentence(self):
+        """Also those of the headers of extras."""
+        from statesampler._library import sentence
+        folder = os.path.join(ROOT, "examples", "extras")
+        with open(os.path.join(EXAMPLES, "statesampler", "library.c")) as file:
+            headers = re.findall('include "([a-z]+)[.]h"', file.read())
+        codes = []
+        for header in headers:
+            path = os.path.join(folder, header + ".h")
+            if os.path.exists(path):
+                with open(path) as file:
+                    codes += re.findall(r"define ([A-Z]+_E[A-Z]+) [(](-\d+)[)]",
+                                        file.read())
+        self.assertGreater(len(codes), 30)
+        for name, code in codes:
+            self.assertNotEqual(sentence(int(code)), sentence(-99999), name)
+            self.assertNotEqual(sentence(int(code)), sentence(0), name)
 
     def test_each_header_is_named(self):
         """Also those that another header of extras includes."""
