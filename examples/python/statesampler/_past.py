@@ -43,10 +43,10 @@ def _begun(cursor):
     return _made(Sampler, cursor._made[0])
 
 
-def _shapes(run):
-    """What a history notes as a shape."""
-    return [(desc.world_size, desc.batch_size, desc.drop_last)
-            for desc in getattr(run, "_descs", [run._shape])]
+def _drops(cursor):
+    """Whether a dataset has drop_last."""
+    return any(desc.drop_last
+               for desc in getattr(cursor, "_descs", [cursor._shape]))
 
 
 def _bare(state):
@@ -55,10 +55,16 @@ def _bare(state):
 
 class Past:
     """`run` has the history, as it was when something was last done. None:
-    nothing has been done since the first step of epoch 0."""
+    nothing has been done since the first step of epoch 0. `at_start`: the same,
+    but the run has drop_last, which no state has."""
 
-    def __init__(self, run=None):
-        self._run = run
+    def __init__(self, run=None, at_start=False):
+        self._run, self._at_start = run, at_start or run is None
+
+    @classmethod
+    def of_new(cls, cursor):
+        """That of a run at the first step of epoch 0."""
+        return cls(_begun(cursor) if _drops(cursor) else None, True)
 
     @classmethod
     def from_here(cls, cursor):
@@ -76,37 +82,36 @@ class Past:
             if getattr(error, "code", 0) not in _NOT_OF_IT:
                 raise
             run.load(state)
+        before = run.history()
         act(run)
-        return Past(run)
+        return self if run.history() == before else Past(run)
 
     def text(self, cursor):
         """What a state_dict at a cursor has of it: nothing at the first step,
-        and before what was last done. Empty: nothing has been done. (No state
-        has drop_last, which such a run needs.)"""
+        and before what was last done. Empty: nothing has been done."""
         run, place = self._run, (cursor.epoch, cursor.step)
+        if self._at_start and place == (0, 0):
+            return None
         if run is None:
-            run = _begun(cursor)
-            if place == (0, 0):
-                return None
-            if not any(dropped for *_, dropped in _shapes(run)):
-                return ""
-        elif not c.history_reaches(run._history, *place):
+            return ""
+        if not c.history_reaches(run._history, *place):
             return None
         return run.history().hex()
 
     @classmethod
     def loaded(cls, cursor, text, state):
         """That of a state_dict, for a cursor that goes on from its state."""
+        if text == "" and not _drops(cursor) and (
+                cursor.summary(state)[2] == cursor.summary(cursor.save())[2]):
+            return cls()
         here = cursor.after(state)
         if text is None:
             begun = (here.epoch, here.step) == (0, 0)
-            return cls() if begun else cls.from_here(here)
+            return cls.of_new(here) if begun else cls.from_here(here)
         run, state = _begun(cursor), _bare(state)
-        before = straight(state) if text == "" else None
-        if before and _shapes(before) == _shapes(run):
-            return cls()
+        history = as_bytes(text) if text else straight(state).history()
         try:
-            run.load((before.history() if before else as_bytes(text)) + state)
+            run.load(history + state)
         except ValueError as error:
             if getattr(error, "code", 0) not in _NOT_OF_IT:
                 raise

@@ -532,8 +532,8 @@ EXPORT(uint32_t, record_ranks, (const record *r, uint64_t *most))
 }
 
 /* A rank's samples in a step of the stretch, or of what follows the last one:
-   1, 0 where its epoch has ended, or an error. out may be NULL. With CARRY *epoch becomes that
-   in which the step begins. */
+   1, 0 where its epoch has ended, or an error. out may be NULL. With CARRY
+   *epoch becomes that in which the step begins. */
 EXPORT(int, record_at,
        (record *r, uint32_t rank, uint64_t *epoch, uint64_t step,
         uint64_t *out, size_t *count, uint32_t *source))

@@ -573,7 +573,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                 "stream", stream, 0, 2**64), shuffle=shuffle, tail=tail,
             partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)
-        self._past = Past()
+        self._past = Past.of_new(self._cursor)
         self._measure()
 
     def _measure(self):
@@ -723,4 +723,4 @@ class RoundRobinBatchSampler(Weighed, _Resumable, _TorchSampler):
             chunk_size=chunk_size, window=window, drop_last=drop_last)
         self._described = sum(self.lengths)
         self._begin_weights(weights)
-        self._past = Past()
+        self._past = Past.of_new(self._cursor)
