@@ -37,7 +37,7 @@ EPOCHS = 3
 GROUPS = [index % 9 for index in range(36)]
 LENGTHS, TOKENS = [5 + index * index % 7 for index in range(36)], 16
 # Beside what may be broken, or the project's.
-RECIPES = os.path.join(ROOT, "examples", "python", "README.md")
+RECIPES = os.path.join(ROOT, "examples", "python", "trainer.md")
 
 
 class PrefetchLoader:
@@ -557,7 +557,7 @@ packs = functools.partial(Packed, plan_size=6)
 
 
 def recipes(transformers, **names):
-    """The Trainers of README.md, each after its text."""
+    """The Trainers of trainer.md, each after its text."""
     names.update(StatefulDistributedSampler=Distributed,
                  StatefulLoader=StatefulLoader,
                  RoundRobinBatchSampler=RoundRobin, SpreadBatchSampler=Spread,
@@ -603,7 +603,7 @@ class Trainer(unittest.TestCase):
         return batches
 
     def test_the_recipes(self):
-        """The Trainers of README.md, at each step; also where
+        """The Trainers of trainer.md, at each step; also where
         set_epoch does not reach the sampler, at every fifth."""
         names = dict(groups=GROUPS, lengths=LENGTHS, max_tokens=TOKENS)
         for recipe, kind in recipes(self.transformers(), **names):
