@@ -16,9 +16,8 @@ import loader_torchdata
 from statesampler import (CountingDataLoader, PackedBatchSampler, Sampler,
                           StatefulLoader)
 from statesampler import StatefulDistributedSampler
-from test_accelerate import RECIPES
+from test_readme import README, blocks
 import test_kills
-from test_readme import blocks
 import torch
 
 
@@ -291,7 +290,7 @@ class States(unittest.TestCase):
 
 class Recipe(unittest.TestCase):
     def test_it_runs(self):
-        with open(RECIPES) as file:
+        with open(README) as file:
             recipe, = (each for each in blocks(file.read())
                        if "= PackedBatchSampler" in each)
         lengths = [1 + i * 37 % 4000 for i in range(500)]

@@ -151,7 +151,7 @@ def shards(sampler, size, world, workers=0):
 
 
 def recipes(trainer, transformers, groups):
-    """The two Trainers of README.md for TRL, derived from this."""
+    """The two Trainers of trainer.md for TRL, derived from this."""
     with open(RECIPES) as file:
         programs = blocks(file.read())
     resuming, = (each for each in programs if "class Resuming" in each)
@@ -223,7 +223,7 @@ class GRPO(unittest.TestCase):
         self.assertEqual(whole, expected())
 
     def test_recipes(self):
-        """What README.md says for TRL, by the Trainer's resume."""
+        """What trainer.md says for TRL, by the Trainer's resume."""
         class GRPOTrainer(loader_accelerate.Trainer):
             """TRL's (f2cd5771, trl/trainer/grpo_trainer.py, lines 1213 to
             1232): a loader's batch is a rank's part of a generation batch."""

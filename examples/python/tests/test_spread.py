@@ -562,7 +562,7 @@ class Errors(Steps):
             for each in damaged, state[:at]:
                 with self.assertRaisesRegex(
                         ValueError, "is damaged" if at > 4 else
-                        "is damaged|is a state_dict of Sampler"):
+                        "is damaged|is a state_dict of Stateful"):
                     sampler.load_state_dict({"state": each})
         whole = bytes(state.tolist())
         forged = whole[:116] + bytes(8) + whole[124:-4]     # apart is 0
