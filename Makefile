@@ -64,6 +64,7 @@ check:
 # Everything: make deps test runs deps first, also under -j.
 test: | $(filter deps,$(MAKECMDGOALS))
 	@MAKEFLAGS= sh tests/run.sh
+tests: test # not the folder
 
 bench:
 	@MAKEFLAGS= sh bench/run.sh
@@ -184,7 +185,7 @@ deps-npm:
 
 always:
 
-.PHONY: help demo examples check test bench bench-figures gpu clean mutants \
+.PHONY: help demo examples check test tests bench bench-figures gpu clean mutants \
     mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
     crash newest scale histories storm quality quality-rounds vectors web \
     trainer torch boards packages release install uninstall bare deps deps-npm \

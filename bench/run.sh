@@ -481,12 +481,12 @@ END
 ## A bag for games
 
 Whole orders of n items, one after the other with new keys; a lone call waits
-for the one before. perm_fill and bag_draw (of examples/extras/bag.h) write the order
-at once; with bag_take the first item of each bag is a chosen one. Rejection
-draws until the number is new, as raylib's LoadRandomSequence does. Kensler's
-hash is `permute` of Correlated Multi-Jittered Sampling (2013). The last column
-is chi^2 over its 119 degrees of freedom for the orders of 5 that 1.2 million
-keys give: about 1 is even.
+for the one before. perm_fill and bag_draw (of examples/extras/bag.h) write the
+order at once; with bag_take the first item of each bag is a chosen one.
+Rejection draws until the number is new, as raylib's LoadRandomSequence does.
+Kensler's hash is `permute` of Correlated Multi-Jittered Sampling (2013). The
+last column is chi^2 over its 119 degrees of freedom for the orders of 5 that
+1.2 million keys give: about 1 is even.
 
 END
     bags_table

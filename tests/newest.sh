@@ -73,7 +73,7 @@ mkdir "$root/project"
 tar c --exclude=./build --exclude=./.git . | tar x -C "$root/project"
 # The tools that are not here are those of tests that are not for here.
 {
-    inside env "ONLY=$only" "JOBS=${JOBS:-2}" make -s -C /project test
+    inside env "ONLY=$only" "JOBS=${JOBS:-2}" make -s -C /project test 2>&1
     echo $? >"$root/status"
 } | grep -v '^skip '
 exit "$(cat "$root/status")"

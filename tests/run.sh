@@ -47,6 +47,18 @@ command -v ctest >/dev/null || {
 }
 action=run
 [ "$1" != list ] || { action=list; shift; }
+case ${JOBS:-2} in
+*[!0-9]* | 0*)
+    echo "JOBS=$JOBS is not a number of tests to run at a time."
+    exit 1
+    ;;
+esac
+for folder; do
+    [ -d "$folder/tests/cases" ] || {
+        echo "No tests: there is no folder $folder/tests/cases."
+        exit 1
+    }
+done
 [ $# != 0 ] || set -- . examples examples/*/
 mkdir -p $lists
 : >$lists/CTestTestfile.cmake
@@ -56,7 +68,7 @@ for folder; do
         [ ! -e "$file" ] || list "$file" || exit
     done
 done
-sort -u $lists/skipped
+sort -u $lists/skipped >&2
 cp $lists/CTestTestfile.cmake build/test
 set -- --test-dir build/test --no-tests=error ${ONLY:+-R "$ONLY"}
 if [ $action = list ]; then

@@ -1,5 +1,5 @@
-# programs.sh - the programs around the header: the reference, the bench and the
-# statistics.
+# programs.sh - the programs around the header: the reference, the bench, the
+# statistics and what runs the tests.
 
 # The kept vectors are what the reference prints today.
 vectors() {
@@ -39,11 +39,25 @@ quality_selftest() {
         echo 'note: half the rounds, a sum of keys and five others'
 }
 
+# A folder without tests is no test passed.
+runner() {
+    for folder in nonsense bench; do
+        fails sh tests/run.sh $folder
+        grep -q "^No tests: there is no folder $folder/tests/cases" said
+    done
+    for jobs in 0 -1 abc; do
+        export JOBS=$jobs
+        fails sh tests/run.sh list
+        grep -q "^JOBS=$jobs is not a number of tests" said
+    done
+}
+
 list_tests() {
     add_test 'no statistic tells it from Fisher-Yates (short)' quality
     add_test 'the bench measures right results, and every row (quick)' bench
     # By now the first test has built the program.
     add_test 'those statistics tell what is bad' quality_selftest
+    add_test 'run.sh refuses folders without tests, and no number of jobs' runner
     if tool python3 'the reference'; then
         add_test 'tests/reference.py prints tests/vectors.json' vectors
     fi
