@@ -2538,6 +2538,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
         ssmp_bulk_map(&b, values, count, 0);
 }
 
+#undef SSMP_SECOND_READING /* done */
 #endif /* both readings */
 
 #ifdef SSMP_FIRST_READING
@@ -2597,7 +2598,9 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #endif
 #undef ssmp_vectors_fill
 #undef ssmp_vectors_map
-#undef SSMP_SECOND_READING
+#ifdef SSMP_SECOND_READING
+#error "The statesampler.h beside this file is another version of it."
+#endif
 #define SSMP_FIRST_READING
 #endif /* SSMP_BOTH_READINGS */
 

@@ -16,6 +16,10 @@ build() { # OPTION...
     }
 }
 
+# The same tree makes the same wheel.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null)}
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-1700000000}
+
 mkdir -p "$1"
 build --sdist examples/python
 for tool in clang lld; do

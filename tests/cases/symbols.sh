@@ -60,6 +60,10 @@ both_bulks() { # COMMAND...
     for object in one.*.o; do
         nm $object | grep -E 'ssmp_avx2|__cpu_model' | sed "s/^/$object: /"
     done | nothing
+    : >renamed/statesampler.h
+    cd renamed
+    fails "$@" -O2 -c -o ../two.o hosted.c
+    grep -q 'error: .*statesampler.h beside this file is another version' said
 }
 
 # The assertion macro is nothing unless it is defined; that it is called where

@@ -10,9 +10,12 @@ import types
 import zlib
 
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
-_AGAIN = "install statesampler again, with pip install --force-reinstall"
-_BY_SOURCE = ("install a C compiler, then statesampler from its sources, with "
-              "pip install --force-reinstall --no-binary statesampler statesampler")
+_AGAIN = "install statesampler again, with pip's option --force-reinstall"
+_BY_SOURCE = ("install a C compiler, then statesampler's source archive, with "
+              "pip install --force-reinstall statesampler-*.tar.gz")
+
+# As the kernel calls processors in a shell that setarch began.
+_FULL = {"i386": "x86_64", "i686": "x86_64", "armv8l": "aarch64"}
 _frozen = getattr(sys, "frozen", False)     # as PyInstaller and its like set it
 
 
@@ -43,6 +46,8 @@ def _platform():
         machine = os.uname().machine
     if sys.maxsize < 2**32:
         machine += " of 32 bits"
+    elif sys.platform == "linux":
+        machine = _FULL.get(machine, machine)
     return f"{sys.platform}-{machine}"
 
 
@@ -72,6 +77,20 @@ def _try(path, what):
         raise ImportError(f"{what} ({error})") from None
 
 
+def _installed(path):
+    """The library of an installed package."""
+    compiled_here = os.path.basename(path) == "libstatesampler.so"
+    try:
+        # What freezes a program may sign or strip its libraries anew.
+        whole = compiled_here or _frozen or _whole(path)
+    except OSError as error:
+        raise ImportError(f"{path} cannot be read: {error.strerror}") from None
+    if not whole:
+        raise ImportError(
+            f"{path} is damaged, or was changed, as strip does: {_AGAIN}")
+    return _try(path, f"{path} does not load on this machine: {_AGAIN}")
+
+
 def _load_library():
     """The library that the environment names; that of the installed package,
     compiled for this machine or chosen for its platform; else one that is built
@@ -80,14 +99,15 @@ def _load_library():
     if named:
         return _try(named, f"{named} was not built from library.c")
     here, unpacked = _platform(), os.path.isdir(_FOLDER)
-    for name in os.listdir(_FOLDER) if unpacked else []:
-        path = os.path.join(_FOLDER, name)
-        chosen = name.startswith(f"libstatesampler-{here}-")
-        # What freezes a program may sign or strip its libraries anew.
-        if chosen and not _frozen and not _whole(path):
-            raise ImportError(f"{path} is damaged: {_AGAIN}")
-        if chosen or name == "libstatesampler.so":
-            return _try(path, f"{path} does not load on this machine: {_AGAIN}")
+    found = [os.path.join(_FOLDER, name)
+             for name in (os.listdir(_FOLDER) if unpacked else [])
+             if name.startswith(f"libstatesampler-{here}-") or
+             name == "libstatesampler.so"]
+    if len(found) > 1:
+        raise ImportError(f"{_FOLDER} has libraries of two installations: "
+                          f"remove it, and {_AGAIN}")
+    if found:
+        return _installed(found[0])
     if _frozen or not unpacked:
         raise ImportError(_packed())
     if not os.path.exists(os.path.join(_FOLDER, "library.c")):

@@ -249,10 +249,10 @@ anywhere() { # PYTHON
         as_anyone venv/bin/python -c "$elsewhere"
     find home -name '*statesampler*' | nothing
     venv/bin/python -c 'import statesampler'
+    [ $machine != x86_64 ] || setarch i686 venv/bin/python -c 'import statesampler'
     chmod -R u+w venv
     way_out=$(sed -n 's/.*, with \(pip install .*\)/\1/p' complaint)
-    PIP_FIND_LINKS=packages quietly venv/bin/python -m $way_out \
-        --no-build-isolation
+    (cd packages && quietly ../venv/bin/python -m $way_out --no-build-isolation)
     venv/bin/python -c "$elsewhere" | grep -qx 36
     rm -r venv/lib/*/site-packages/statesampler
     mkdir program
@@ -274,9 +274,16 @@ import statesampler'
     cp $library whole
     for size in 0 1000 20000 $(($(wc -c <whole) - 1)); do
         head -c $size whole >$library
-        import_refused '.* is damaged: install .* with pip' \
+        import_refused '.* is damaged, or was .* strip does: install .* with pip' \
             env PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
     done
+    rm $library
+    mkdir $library
+    import_refused '.* cannot be read: Is a directory' \
+        env PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
+    touch unpacked/statesampler/libstatesampler.so
+    import_refused '.* libraries of two installations: remove it, and install' \
+        env PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
 }
 
 # Right programs pass, wrong ones do not, and the types are those of the module,
