@@ -5,6 +5,8 @@
 #ifndef STATESAMPLER_TESTS_CHECK_H
 #define STATESAMPLER_TESTS_CHECK_H
 
+#include "rules.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "statesampler.h"
 #include "board.h"
 #include "print.h"
+#include "rules.h"
 
 #define BYTES STATESAMPLER_STATE_BYTES
 #define BATCH 16
@@ -122,11 +123,11 @@ static void ask_samplers(void)
     static statesampler s;
     unsigned k;
     int code;
-    for (k = 0; k < 5 * 4 * 2 * 4; k++) {
+    for (k = 0; k < 5 * ORDERS * 2 * TAILS; k++) {
         d.num_samples = sizes[k % 5];
-        d.order = k / 5 % 4;
-        d.partition = k / 20 % 2;
-        d.tail = k / 40;
+        d.order = k / 5 % ORDERS;
+        d.partition = k / (5 * ORDERS) % 2;
+        d.tail = k / (5 * ORDERS * 2);
         d.chunk_size = 10;
         d.window = 3;
         d.seed = k;
@@ -187,7 +188,7 @@ static void ask_mixes(void)
     d.order = d.partition = d.tail = d.drop_last = 0;
     d.rank = 1;
     d.world_size = 2;
-    for (stop = 0; stop < 4; stop++) {
+    for (stop = 0; stop < STOPS; stop++) {
         d.num_samples = 50;
         d.seed = stop;
         ask_mix(&d, stop, 37);
@@ -220,9 +221,9 @@ static void draw_desc(statesampler_desc *d)
     d->seed = draw_size();
     d->epoch = draw_size();
     d->stream = draw_size();
-    d->order = (uint32_t)draw(4);
+    d->order = (uint32_t)draw(ORDERS);
     d->partition = (uint32_t)draw(2);
-    d->tail = (uint32_t)draw(4);
+    d->tail = (uint32_t)draw(TAILS);
     d->drop_last = draw(4) == 0;
     d->chunk_size = 1 + draw(40);
     d->window = 1 + draw(5);

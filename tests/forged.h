@@ -74,7 +74,7 @@ static inline statesampler_desc forged_any_run(uint64_t most)
         d = model_random_desc(most, 5, 4);
         model_set_order(&d, (int)check_random(MODEL_ORDERS));
         d.partition = (uint32_t)check_random(2);
-        d.tail = (uint32_t)check_random(4);
+        d.tail = (uint32_t)check_random(TAILS);
         d.drop_last = check_random(4) == 0;
         d.epoch = check_random(3);
     } while (!model_makes_sense(&d));
@@ -298,7 +298,7 @@ static inline int forged_other_run(statesampler_desc *d)
                    ? 0
                    : STATESAMPLER_EMISMATCH_WINDOW;
     case 5:
-        d->order = (uint32_t)check_random(4);
+        d->order = (uint32_t)check_random(ORDERS);
         return d->order == was.order ? 0 : STATESAMPLER_EMISMATCH_ORDER;
     case 6:
         d->partition = (uint32_t)check_random(2);
@@ -306,7 +306,7 @@ static inline int forged_other_run(statesampler_desc *d)
                    ? 0
                    : STATESAMPLER_EMISMATCH_PARTITION;
     default:
-        d->tail = (uint32_t)check_random(4);
+        d->tail = (uint32_t)check_random(TAILS);
         return d->tail == was.tail ? 0 : STATESAMPLER_EMISMATCH_TAIL;
     }
 }
@@ -383,7 +383,7 @@ static inline void forged_any_mix(forged_party *p)
 {
     uint32_t i;
     p->count = FORGED_SOURCES;
-    p->stop = (uint32_t)check_random(4);
+    p->stop = (uint32_t)check_random(STOPS);
     for (i = 0; i < p->count; i++) {
         p->desc[i] = forged_any_run(40);
         if (p->stop != STATESAMPLER_STOP_NEVER &&

@@ -91,7 +91,7 @@ static void test_samplers(int cases)
         unsigned char state[STATESAMPLER_STATE_BYTES];
         model_set_order(&d, (int)check_random(MODEL_ORDERS));
         d.partition = (uint32_t)check_random(2);
-        d.tail = (uint32_t)check_random(4);
+        d.tail = (uint32_t)check_random(TAILS);
         d.drop_last = (uint32_t)check_random(2);
         d.seed = model_random(UINT64_MAX);
         d.stream = model_random(UINT64_MAX);
@@ -148,7 +148,7 @@ static void invent(party *p)
 {
     uint32_t i;
     statesampler_desc shape = model_random_desc(1, 4, 4);
-    p->stop = (uint32_t)check_random(4);
+    p->stop = (uint32_t)check_random(STOPS);
     for (i = 0; i < SOURCES; i++) {
         statesampler_desc *d = &p->desc[i];
         *d = model_random_desc(40, 1, 1);
@@ -156,7 +156,7 @@ static void invent(party *p)
         d->batch_size = shape.batch_size;
         model_set_order(d, (int)check_random(MODEL_ORDERS));
         d->partition = (uint32_t)check_random(2);
-        d->tail = (uint32_t)check_random(4);
+        d->tail = (uint32_t)check_random(TAILS);
         d->drop_last = (uint32_t)check_random(2);
         d->seed = check_random(1000);
         d->stream = i;

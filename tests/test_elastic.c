@@ -115,7 +115,7 @@ static void test_twins(int reduced)
             for (b = 1; b <= 3; b++)
                 for (o = 0; o < MODEL_ORDERS; o++)
                     for (partition = 0; partition < 2; partition++)
-                        for (tail = 0; tail < 4; tail++)
+                        for (tail = 0; tail < TAILS; tail++)
                             for (drop_last = 0; drop_last < 2; drop_last++) {
                                 statesampler_desc d = model_desc(
                                     reduced ? some[i] : sizes[i], w, b);
@@ -302,7 +302,7 @@ static void test_chains(int cases, int deep)
         statesampler_desc d = model_random_desc(i % 3 == 0 ? 11 : 69, 6, 5);
         model_set_order(&d, (int)check_random(MODEL_ORDERS));
         d.partition = (uint32_t)check_random(2);
-        d.tail = (uint32_t)check_random(4);
+        d.tail = (uint32_t)check_random(TAILS);
         d.drop_last = (uint32_t)check_random(2);
         d.seed = check_random(1000);
         d.epoch = check_random(1000);
@@ -541,7 +541,7 @@ static void test_begin(int cases)
         unsigned char state[STATESAMPLER_STATE_BYTES];
         model_set_order(&d, (int)check_random(MODEL_ORDERS));
         d.partition = (uint32_t)check_random(2);
-        d.tail = (uint32_t)check_random(4);
+        d.tail = (uint32_t)check_random(TAILS);
         d.drop_last = (uint32_t)check_random(2);
         d.epoch = i % 5 ? check_random(100) : UINT64_MAX;
         if (!model_makes_sense(&d))

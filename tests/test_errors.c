@@ -223,8 +223,8 @@ static void check_shapes(void)
 
 static void check_choices(void)
 {
-    static const uint32_t wild[] = {4,        100,         256,
-                                    0x10000u, 0x80000000u, 0xffffffffu};
+    static const uint32_t wild[] = {100, 256, 0x10000u, 0x80000000u,
+                                    0xffffffffu};
     statesampler_desc d;
     size_t k;
     uint32_t order, partition, tail, drop_last;
@@ -234,6 +234,12 @@ static void check_choices(void)
     d = plain();
     d.drop_last = 2;
     refused(&d, STATESAMPLER_EINVAL_DROP_LAST);
+    d = plain();
+    d.order = ORDERS;
+    refused(&d, STATESAMPLER_EINVAL_ORDER);
+    d = plain();
+    d.tail = TAILS;
+    refused(&d, STATESAMPLER_EINVAL_TAIL);
     for (k = 0; k < COUNT(wild); k++) {
         d = plain();
         d.order = wild[k];
@@ -250,9 +256,9 @@ static void check_choices(void)
     }
     /* Every combination there is: what is refused is CARRY with nothing to
        carry, with blocks, or with drop_last. */
-    for (order = 0; order < 4; order++)
+    for (order = 0; order < ORDERS; order++)
         for (partition = 0; partition < 2; partition++)
-            for (tail = 0; tail < 4; tail++)
+            for (tail = 0; tail < TAILS; tail++)
                 for (drop_last = 0; drop_last < 2; drop_last++) {
                     int carry = tail == STATESAMPLER_TAIL_CARRY;
                     int faults = (int)partition + (int)drop_last;
@@ -323,7 +329,7 @@ static void check_windows(void)
         }
     }
     /* The other orders have no chunks, so whatever stands there is ignored. */
-    for (order = 0; order < 4; order++)
+    for (order = 0; order < ORDERS; order++)
         if (order != STATESAMPLER_ORDER_WINDOW)
             for (k = 0; k < COUNT(bad); k++) {
                 d = plain();
@@ -808,7 +814,7 @@ static void check_mixes(void)
     } broken[] = {
         {0, 2, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1},
          {1, 1, 1}, STATESAMPLER_EINVAL_NO_SOURCES},
-        {3, 4, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1},
+        {3, STOPS, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 1, 1},
          {1, 1, 1}, STATESAMPLER_EINVAL_STOP},
         {3, UINT32_MAX, {10, 20, 30}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0},
          {1, 1, 1}, {1, 1, 1}, STATESAMPLER_EINVAL_STOP},

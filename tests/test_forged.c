@@ -77,7 +77,7 @@ static void test_turns(void)
     unsigned char state[FORGED_MIX_BYTES];
     uint32_t stop;
     size_t i;
-    for (stop = 0; stop < 4; stop++) {
+    for (stop = 0; stop < STOPS; stop++) {
         plain_mix(&p, stop, 41, 1);
         save_mix(&p, state, 10);
         for (i = 0; i < FORGED_COUNT(far); i++) {
@@ -119,7 +119,7 @@ static void test_tick_past_sequence(void)
     static forged_party p;
     unsigned char state[FORGED_MIX_BYTES], again[FORGED_MIX_BYTES];
     uint32_t stop;
-    for (stop = 0; stop < 4; stop++) {
+    for (stop = 0; stop < STOPS; stop++) {
         plain_mix(&p, stop, 41, 1);
         save_mix(&p, state, 10);
         forge_put(state, FORGE_MIX_TICK, ((uint64_t)1 << 63) - 200);

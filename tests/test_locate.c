@@ -229,7 +229,7 @@ static void test_small(int reduced)
             for (b = 1; b <= 3; b++)
                 for (o = 0; o < MODEL_ORDERS; o++)
                     for (partition = 0; partition < 2; partition++)
-                        for (tail = 0; tail < 4; tail++)
+                        for (tail = 0; tail < TAILS; tail++)
                             for (drop_last = 0; drop_last < 2; drop_last++) {
                                 statesampler_desc d = model_desc(n, w, b);
                                 if (reduced &&
@@ -255,7 +255,7 @@ static void test_larger(int cases)
             d.window = 1 + check_random(5);
         }
         d.partition = (uint32_t)check_random(2);
-        d.tail = (uint32_t)check_random(4);
+        d.tail = (uint32_t)check_random(TAILS);
         d.drop_last = (uint32_t)check_random(2);
         d.seed = check_random(1000);
         if (model_makes_sense(&d))

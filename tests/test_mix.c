@@ -369,16 +369,16 @@ static void invent(party *p, uint32_t sources)
     uint32_t rank = (uint32_t)check_random(world);
     uint32_t light = (uint32_t)check_random(3);
     plain(p, 1 + (uint32_t)check_random(sources),
-          (uint32_t)check_random(4));
+          (uint32_t)check_random(STOPS));
     for (i = 0; i < p->count; i++) {
         statesampler_desc *d = &p->desc[i];
         d->num_samples = check_random(check_random(4) ? 40 : 4);
         d->world_size = world;
         d->batch_size = batch;
         d->rank = rank;
-        d->order = (uint32_t)check_random(4);
+        d->order = (uint32_t)check_random(ORDERS);
         d->partition = (uint32_t)check_random(2);
-        d->tail = (uint32_t)check_random(4);
+        d->tail = (uint32_t)check_random(TAILS);
         d->drop_last = (uint32_t)check_random(2);
         d->chunk_size = 1 + check_random(5);
         d->window = 1 + check_random(3);

@@ -130,7 +130,7 @@ static void test_same(int reduced)
 {
     unsigned char state[STATE];
     int stop, turn;
-    for (stop = 0; stop < 4; stop++)
+    for (stop = 0; stop < STOPS; stop++)
         for (turn = 0; turn < (reduced ? 30 : 120); turn++) {
             statesampler_mixture a, b;
             ptrdiff_t i;
@@ -253,7 +253,7 @@ static void test_changes(int reduced)
     size_t i, j;
     for (i = 0; i < 8; i++)
         for (j = 0; j < 8; j++)
-            for (stop = 0; stop < 4; stop++)
+            for (stop = 0; stop < STOPS; stop++)
                 for (world = 1; world < 4; world++)
                     for (turns = 0; turns < 13; turns += reduced ? 6 : 1)
                         if (i != j)
@@ -883,7 +883,7 @@ static void test_errors(int reduced)
     CHECK(number(&m, longest) == 3);
     longest[0] = 'x';
     CHECK(number(&m, longest) == 2);
-    CHECK(statesampler_mixture_start(&m, 4) == STATESAMPLER_EINVAL_STOP);
+    CHECK(statesampler_mixture_start(&m, STOPS) == STATESAMPLER_EINVAL_STOP);
     d.world_size = 2;
     CHECK(statesampler_mixture_add(&m, "two", 1, &d) ==
           STATESAMPLER_EINVAL_SOURCE_WORLD_SIZE);
@@ -1001,9 +1001,9 @@ static void test_forged(int reduced)
         uint32_t source, turns;
         size_t count;
         int code;
-        build(&m, "012", 2, (uint32_t)i % 4);
+        build(&m, "012", 2, (uint32_t)i % STOPS);
         build(&other, i % 8 < 4 ? "210" : "201", 1 + (uint32_t)i % 3,
-              (uint32_t)i % 4);
+              (uint32_t)i % STOPS);
         take(&m, 14);
         size = save(&m, state);
         at = 16 + (size_t)check_random(size - 32);

@@ -311,7 +311,7 @@ int main(int argc, char **argv)
     for (n = 0; n <= small; n++)
         for (world = 1; world <= most; world++)
             for (batch = 1; batch <= 6; batch++)
-                for (order = 0; order < 4; order++) {
+                for (order = 0; order < ORDERS; order++) {
                     int permutes = order != STATESAMPLER_ORDER_REPLACEMENT;
                     for (drop_last = 0; drop_last < 2; drop_last++) {
                         check_torch(n, world, batch, order,

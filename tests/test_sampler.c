@@ -171,7 +171,7 @@ static void test_small(int reduced)
             for (b = 1; b <= 4; b++)
                 for (o = 0; o < MODEL_ORDERS; o++)
                     for (partition = 0; partition < 2; partition++)
-                        for (tail = 0; tail < 4; tail++)
+                        for (tail = 0; tail < TAILS; tail++)
                             for (drop_last = 0; drop_last < 2; drop_last++) {
                                 statesampler_desc d = model_desc(n, w, b);
                                 if (reduced) {
@@ -203,7 +203,7 @@ static void test_larger(int cases)
             d.window = 1 + check_random(6);
         }
         d.partition = (uint32_t)check_random(2);
-        d.tail = (uint32_t)check_random(4);
+        d.tail = (uint32_t)check_random(TAILS);
         d.drop_last = (uint32_t)check_random(2);
         d.seed = check_random((uint64_t)1 << 50);
         d.stream = check_random(3);
@@ -299,11 +299,13 @@ static unsigned same_places(const statesampler_desc *a, uint64_t epoch_a,
 static void test_orders_differ(void)
 {
     int o, blocked;
+    uint32_t seen = 0;
     for (o = 0; o < MODEL_ORDERS; o++)
         for (blocked = 0; blocked < 2; blocked++) {
             statesampler_desc d = model_desc(120, 2, 1), other;
             unsigned most;
             model_set_order(&d, o);
+            seen |= (uint32_t)1 << d.order;
             d.partition = blocked ? STATESAMPLER_PARTITION_BLOCKED
                                   : STATESAMPLER_PARTITION_INTERLEAVED;
             if (d.order == STATESAMPLER_ORDER_SEQUENTIAL)
@@ -323,6 +325,7 @@ static void test_orders_differ(void)
             if (blocked)
                 CHECK(same_places(&d, 4, &d, 4, 0, 1, 60) < most);
         }
+    CHECK(seen == ((uint32_t)1 << ORDERS) - 1);
 }
 
 /* The first of two blocks has the order of one that is alone: with BLOCKED a
@@ -415,7 +418,7 @@ static void test_global_batch(void)
     int o;
     for (n = 1; n <= 50; n += 7)
         for (o = 0; o < MODEL_ORDERS; o++)
-            for (tail = 0; tail < 4; tail++)
+            for (tail = 0; tail < TAILS; tail++)
                 for (t = 0; t < 4; t++) {
                     size_t full = 0, length, k;
                     for (i = 0; i < 6; i++) {
@@ -456,7 +459,7 @@ static void test_global_batch(void)
 static void test_copies(void)
 {
     uint32_t tail;
-    for (tail = 0; tail < 4; tail++) {
+    for (tail = 0; tail < TAILS; tail++) {
         statesampler_desc d = model_desc(23, 2, 3);
         statesampler s, copy, kept;
         uint64_t a[3], b[3];
@@ -513,7 +516,7 @@ static void test_any_memory(void)
 static void test_set_epoch(void)
 {
     uint32_t tail, partition;
-    for (tail = 0; tail < 4; tail++)
+    for (tail = 0; tail < TAILS; tail++)
         for (partition = 0; partition < 2; partition++) {
             statesampler_desc d = model_desc(29, 3, 2);
             statesampler s, before, fresh;

@@ -38,10 +38,10 @@ static statesampler_desc random_desc(uint32_t world_size, uint32_t rank,
     d.rank = rank;
     d.world_size = world_size;
     d.batch_size = 1 + (uint32_t)check_random(5);
-    d.order = (uint32_t)check_random(4);
+    d.order = (uint32_t)check_random(ORDERS);
     d.chunk_size = 1 + check_random(5);
     d.window = 1 + check_random(4);
-    d.tail = (uint32_t)check_random(carry ? 4 : 3);
+    d.tail = (uint32_t)check_random(carry ? TAILS : STATESAMPLER_TAIL_CARRY);
     if (d.tail == STATESAMPLER_TAIL_CARRY) {
         d.num_samples++;
     } else {
@@ -480,7 +480,7 @@ static void test_mixes(unsigned long chains)
         uint32_t world_size = 1 + (uint32_t)check_random(RANKS), i, change;
         uint32_t rank = (uint32_t)check_random(world_size);
         p.count = 1 + (uint32_t)check_random(SOURCES);
-        p.stop = (uint32_t)check_random(4);
+        p.stop = (uint32_t)check_random(STOPS);
         random_weights(p.weight, p.count);
         for (i = 0; i < p.count; i++) {
             desc[i] = random_desc(world_size, rank,

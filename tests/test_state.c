@@ -480,9 +480,9 @@ static void check_fields(void)
     const uint64_t most = STATESAMPLER_MAX_SAMPLES + (UINT64_C(1) << 33);
     statesampler_desc d;
     uint32_t order, partition, tail;
-    for (order = 0; order < 4; order++)
+    for (order = 0; order < ORDERS; order++)
         for (partition = 0; partition < 2; partition++)
-            for (tail = 0; tail < 4; tail++) {
+            for (tail = 0; tail < TAILS; tail++) {
                 uint64_t share = 1003;
                 int carry = tail == STATESAMPLER_TAIL_CARRY;
                 if (carry && partition)
@@ -562,7 +562,7 @@ static void check_fields(void)
                 impossible(&d, FORGE_BASE_STEP, 8);
             }
     /* One step before the base, where a global batch divides 2^64. */
-    for (tail = 0; tail < 4; tail++) {
+    for (tail = 0; tail < TAILS; tail++) {
         d = describe(STATESAMPLER_ORDER_SHUFFLE,
                      STATESAMPLER_PARTITION_INTERLEAVED, tail);
         d.world_size = 4;
@@ -646,9 +646,9 @@ int main(int argc, char **argv)
     CHECK(STATESAMPLER_STATE_BYTES == 112);
     CHECK(sizeof(statesampler) <= 512);
     check_table();
-    for (order = 0; order < 4; order++)
+    for (order = 0; order < ORDERS; order++)
         for (partition = 0; partition < 2; partition++)
-            for (tail = 0; tail < 4; tail++) {
+            for (tail = 0; tail < TAILS; tail++) {
                 if (tail == STATESAMPLER_TAIL_CARRY && partition)
                     continue;
                 check_sameness(order, partition, tail);

@@ -48,8 +48,8 @@ static void begin(run *r)
     d->num_samples = 1 + check_random(60);
     d->seed = check_random(1000);
     d->epoch = check_random(5);
-    d->tail = (uint32_t)check_random(4);
-    d->order = (uint32_t)check_random(4);
+    d->tail = (uint32_t)check_random(TAILS);
+    d->order = (uint32_t)check_random(ORDERS);
     d->chunk_size = 1 + check_random(5);
     d->window = 1 + check_random(4);
     d->partition = d->tail == STATESAMPLER_TAIL_CARRY
@@ -387,7 +387,7 @@ static void begin_mix(mix_run *r)
         uint32_t i;
 
         r->num_sources = 1 + (uint32_t)check_random(SOURCES);
-        r->stop = (uint32_t)check_random(4);
+        r->stop = (uint32_t)check_random(STOPS);
         for (i = 0; i < r->num_sources; i++) {
             statesampler_desc *d = &r->desc[i];
 
@@ -395,7 +395,7 @@ static void begin_mix(mix_run *r)
             d->num_samples = check_random(20);
             d->stream = i;
             d->epoch = check_random(5);
-            d->tail = (uint32_t)check_random(4);
+            d->tail = (uint32_t)check_random(TAILS);
             if (r->stop != STATESAMPLER_STOP_NEVER || d->num_samples == 0)
                 d->tail %= STATESAMPLER_TAIL_CARRY;
             d->partition = d->tail == STATESAMPLER_TAIL_CARRY

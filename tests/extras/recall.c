@@ -66,7 +66,7 @@ static void describe_run(void)
     uint32_t i, drop_last = (uint32_t)check_random(2);
 
     run.num_sources = 1 + (uint32_t)check_random(SOURCES);
-    run.stop = (uint32_t)check_random(4);
+    run.stop = (uint32_t)check_random(STOPS);
     run.world_size = 1 + (uint32_t)check_random(RANKS);
     run.carry = run.stop == STATESAMPLER_STOP_NEVER && check_random(2);
     for (i = 0; i < run.num_sources; i++) {

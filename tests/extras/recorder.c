@@ -88,7 +88,7 @@ static void describe_run(void)
     memset(&run, 0, sizeof run);
     run.mixed = (int)check_random(2);
     run.num_sources = run.mixed ? 1 + (uint32_t)check_random(SOURCES) : 1;
-    run.stop = (uint32_t)check_random(4);
+    run.stop = (uint32_t)check_random(STOPS);
     run.world_size = 1 + (uint32_t)check_random(RANKS);
     run.carry = check_random(4) == 0;
     if (run.carry)

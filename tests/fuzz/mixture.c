@@ -404,7 +404,7 @@ static void fuzz(void)
 {
     dataset all[NAMES];
     const uint64_t how = check_random(8);
-    uint32_t stop = (uint32_t)check_random(4);
+    uint32_t stop = (uint32_t)check_random(STOPS);
     if (how >= 2) {
         statesampler_mixture m;
         any_datasets(all);
