@@ -184,11 +184,12 @@ static void descend(model *m, const trace *traces, size_t count, float rate)
 /* All of a run that must outlive the process. */
 typedef struct checkpoint {
     model weights;
-    unsigned char mix[48 + 120 * TEXTS]; /* a state of fewer texts is shorter */
-    uint64_t texts, epochs;              /* that a run must have to go on */
-    uint64_t step;                       /* in all epochs */
-    statesampler_audit audit;            /* of this epoch, all ranks */
-    double loss;                         /* the sum of this epoch's samples */
+    /* A state of fewer texts is shorter. */
+    unsigned char mix[STATESAMPLER_MIX_STATE_BYTES(TEXTS)];
+    uint64_t texts, epochs;   /* that a run must have to go on */
+    uint64_t step;            /* in all epochs */
+    statesampler_audit audit; /* of this epoch, all ranks */
+    double loss;              /* the sum of this epoch's samples */
     uint64_t exact; /* epochs that had each sample exactly once */
     uint64_t hash;  /* of all above */
 } checkpoint;

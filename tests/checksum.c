@@ -16,7 +16,7 @@
 
 static uint64_t hash, batch[BATCH];
 static uint32_t values;
-static unsigned char state[48 + 120 * SOURCES];
+static unsigned char state[STATESAMPLER_MIX_STATE_BYTES(SOURCES)];
 
 /* FNV-1a of 64 bits. C++98 and 16-bit machines have no literals as long. */
 static void take_byte(unsigned char byte)

@@ -123,7 +123,7 @@ static void test_samplers(int cases)
 /* --- Mixes ---------------------------------------------------------------- */
 
 #define SOURCES 4
-#define MIX_BYTES (48 + 120 * SOURCES)
+#define MIX_BYTES STATESAMPLER_MIX_STATE_BYTES(SOURCES)
 
 typedef struct party {
     uint32_t stop;

@@ -399,7 +399,7 @@ static void begin_mix(statesampler_mix *mix)
 static void sequence_case(void)
 {
     static uint64_t batch[MOST], ahead[MOST], turns[MOST];
-    static unsigned char state[48 + 120 * SOURCES];
+    static unsigned char state[STATESAMPLER_MIX_STATE_BYTES(SOURCES)];
     uint64_t calls = number_of("calls"), call;
     uint32_t source, later;
     size_t i, count, served, shown;

@@ -319,7 +319,7 @@ static void test_runs(int cases, int least, int most)
 
 /* --- the same for mixes --------------------------------------------------- */
 
-enum { SOURCES = 5, MIX_STATE = 48 + 120 * SOURCES };
+enum { SOURCES = 5, MIX_STATE = STATESAMPLER_MIX_STATE_BYTES(SOURCES) };
 enum { MIX_HISTORY = HISTORY_MIX_BYTES(SOURCES, EVENTS) };
 
 typedef struct mix_checkpoint {

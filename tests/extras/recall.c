@@ -13,7 +13,7 @@
 #define EPOCHS 4u
 #define TURNS 400u
 #define STATES 12u
-#define SIZE (48 + 120 * SOURCES)
+#define SIZE STATESAMPLER_MIX_STATE_BYTES(SOURCES)
 
 /* How a run is now. A mix for each rank. */
 static struct {
@@ -91,7 +91,7 @@ static void describe_run(void)
                              ? STATESAMPLER_OFF
                              : 1 + (uint32_t)check_random(3);
     }
-    size = 48 + 120 * run.num_sources;
+    size = STATESAMPLER_MIX_STATE_BYTES(run.num_sources);
     begin_ranks();
 }
 

@@ -13,7 +13,7 @@
 #define BATCH 4u
 #define SERVED 120u
 #define STATES 8u
-#define SIZE (48 + 120 * SOURCES)
+#define SIZE STATESAMPLER_MIX_STATE_BYTES(SOURCES)
 #define MOST (40 + 4 * RANKS * BATCH) /* samples of a source */
 
 /* How a run is now: of a sampler, or of a mix, with one for each rank. */
@@ -53,7 +53,8 @@ static unsigned char scratch[SIZE];
 
 static size_t state_bytes(void)
 {
-    return run.mixed ? 48 + 120 * run.num_sources : STATESAMPLER_STATE_BYTES;
+    return run.mixed ? STATESAMPLER_MIX_STATE_BYTES(run.num_sources)
+                     : STATESAMPLER_STATE_BYTES;
 }
 
 static uint64_t hash_of(const uint64_t *batch, size_t count)
