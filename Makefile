@@ -5,8 +5,9 @@
 #                         on these files
 #     make examples       build the examples: build/quickstart and so on
 #     make check          the core tests, with a C compiler alone: a minute
-#     make deps           install what the tests need: packages of Debian, and of
-#                         npm in build/npm: 1.6 GB to download, 7.3 GB on disk
+#     make deps           install what the tests need: packages of Debian, and
+#                         of npm in build/npm: 1.6 GB to download, 7.3 GB on
+#                         disk
 #     make deps-npm       install those of npm alone
 #     make test           run every test, by CTest: about 15 minutes;
 #                         ONLY=pattern runs those that match, JOBS so many at a
@@ -17,15 +18,15 @@
 #     make gpu            check and time the header on a GPU, with CUDA
 #     make clean          remove build/
 #     make help           print the heads of all Makefiles, such as this text
-# Times are for two cores. CC and CFLAGS work as usual; the examples also compile
-# as C++ (CC=g++). Each product has a Makefile of its own in its folder of
-# examples, and tests/ has one. Their targets can be made here too: those of tests
-# and packaging by their names, and
+# Times are for two cores. CC and CFLAGS work as usual; the examples also
+# compile as C++ (CC=g++). Each product has a Makefile of its own in its folder
+# of examples, and tests/ has one. Their targets can be made here too: those of
+# tests and packaging by their names, and
 #     make boards         train on emulated boards
 #     make web            build the JavaScript module and the page; web-test and
 #                         so on make the other targets of examples/js
-#     make torch          train with PyTorch; torch-test and so on make the other
-#                         targets of examples/python
+#     make torch          train with PyTorch; torch-test and so on make the
+#                         other targets of examples/python
 #     make trainer        build the trainer; trainer-test and so on
 
 CFLAGS ?= -O2
@@ -185,8 +186,8 @@ deps-npm:
 
 always:
 
-.PHONY: help demo examples check test tests bench bench-figures gpu clean mutants \
-    mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-    crash newest scale histories storm quality quality-rounds vectors web \
-    trainer torch boards packages release install uninstall bare deps deps-npm \
-    always
+.PHONY: help demo examples check test tests bench bench-figures gpu clean \
+    mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity \
+    sizes crash newest scale histories storm quality quality-rounds vectors \
+    web trainer torch boards packages release install uninstall bare deps \
+    deps-npm always

@@ -549,7 +549,8 @@ END
             row("statesampler", "statesampler")
         }' $OUT/headlines.csv
     echo
-    echo "Measured by \`make bench\` (\`$(title_of fast)\`, one thread, commit" \
+    echo "Measured by" \
+        "\`make bench\` (\`$(title_of fast)\`, one thread, commit" \
         "$(machine commit)) on"
     echo "$(machine processor)." \
         'All figures: [FIGURES.md](bench/FIGURES.md).'

@@ -1,4 +1,5 @@
-# style.sh - the header stays one that a person can read.
+# style.sh - the header, and what builds it, stay such that a person can read
+# them.
 
 # The rows of tests/complexity.sh that have a limit.
 limits_hold() {
@@ -45,10 +46,17 @@ places_hold() {
     done | nothing
 }
 
+# The heads are read as help, and the recipes by whoever looks for a command.
+makefiles_narrow() {
+    (cd "$root" && awk 'length > 80 { print FILENAME ":" FNR ": " $0 }' \
+        Makefile tests/Makefile examples/*/Makefile) | nothing
+}
+
 list_tests() {
     add_test 'the header: where a new rule goes is where the old ones are' \
         places_hold
     add_test 'the header: limits of functions and columns' limits_hold
+    add_test 'the Makefiles: no line over 80 columns' makefiles_narrow
     add_test 'the examples compare KIND(code), not a code, with a kind' \
         kinds_compared
 }
