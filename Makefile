@@ -11,7 +11,7 @@
 #     make deps-npm       install those of npm alone
 #     make test           run every test, by CTest: about 15 minutes;
 #                         ONLY=pattern runs those that match, JOBS so many at a
-#                         time
+#                         time; make tests is the same
 #     make bench          measure speed, memory and resumes: tables, plots
 #     make bench-figures  copy the last bench into bench/FIGURES.md, bench/plots
 #                         and the README

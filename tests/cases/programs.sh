@@ -39,8 +39,18 @@ quality_selftest() {
         echo 'note: half the rounds, a sum of keys and five others'
 }
 
-# A folder without tests is no test passed.
+# A folder without tests is no test passed. `list` prints names alone.
 runner() {
+    mkdir -p own/tests/cases
+    cat >own/tests/cases/own.sh <<'END'
+list_tests() {
+    add_test 'the only one' true
+    tool no-such-tool 'another' || :
+}
+END
+    ONLY= sh tests/run.sh list own >names 2>complaints
+    echo 'the only one' | cmp - names
+    grep -q '^skip another: no-such-tool is not here' complaints
     for folder in nonsense bench; do
         fails sh tests/run.sh $folder
         grep -q "^No tests: there is no folder $folder/tests/cases" said
@@ -57,7 +67,7 @@ list_tests() {
     add_test 'the bench measures right results, and every row (quick)' bench
     # By now the first test has built the program.
     add_test 'those statistics tell what is bad' quality_selftest
-    add_test 'run.sh refuses folders without tests, and no number of jobs' runner
+    add_test 'run.sh lists names, and refuses no tests and no number of jobs' runner
     if tool python3 'the reference'; then
         add_test 'tests/reference.py prints tests/vectors.json' vectors
     fi
