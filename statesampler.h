@@ -1650,12 +1650,13 @@ STATESAMPLER_WRAP_BEGIN
                  ssmp_mix_first_finish, ssmp_mix_last_finish, ssmp_mix_set_base;
                  if it passes over sources, as ALL, ssmp_source_turns_until,
                  ssmp_mix_turns_until, ssmp_mix_tick_at, ssmp_mix_next_source
-   All three also go to the models that tests compare with (tests/reference.py,
-   tests/model.h; stop rules: tests/model_mix.h; tails: tests/prove/tail.h), to
-   the names in examples/python/statesampler/_library.py and __init__.pyi and in
-   examples/js/statesampler.mjs and statesampler.d.mts, and, if people may
-   choose them there, to examples/js/page/index.html. Headers and bindings of
-   examples name some rules, too: search there for CARRY, WINDOW or NEVER.
+   All three also go to tests/rules.h, to the models that tests compare with
+   (tests/reference.py, tests/model.h; stop rules: tests/model_mix.h; tails:
+   tests/prove/tail.h), to the names in examples/python/statesampler/_library.py
+   and __init__.pyi and in examples/js/statesampler.mjs and statesampler.d.mts,
+   and, if people may choose them there, to examples/js/page/index.html. Headers
+   and bindings of examples name some rules, too: search there for CARRY, WINDOW
+   or NEVER.
    a field of a state    ssmp_run and ssmp_run_fields
    an error      STATESAMPLER_RULES; the manual's list of what init or mix_init
                  refuses, or the comment at the function that returns it; a row
