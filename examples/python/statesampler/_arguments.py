@@ -6,6 +6,7 @@ import os
 import reprlib
 import sys
 
+from ._codes import EENV_NUMBER, EENV_RANK, EENV_UNSET
 from ._library import sentence
 
 
@@ -100,9 +101,6 @@ _LAUNCHERS = (("torchrun", "WORLD_SIZE", "RANK"),
               ("pmi", "PMI_SIZE", "PMI_RANK"),
               ("slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"))
 
-# STATESAMPLER_EENV_UNSET, EENV_NUMBER and EENV_RANK.
-_UNSET, _NUMBER, _RANK = -601, -602, -603
-
 
 def _from_environment():
     """World size, rank and launcher, as statesampler_from_env gives them: it
@@ -120,14 +118,14 @@ def _from_environment():
     numbers = []
     for text in size, rank:
         if text is None:
-            raise wrong(_UNSET)
+            raise wrong(EENV_UNSET)
         digits = text.lstrip("0")
         if not (text.isascii() and text.isdigit()) or len(digits) > 10 or int(
                 digits or "0") >= 2**32:
-            raise wrong(_NUMBER)
+            raise wrong(EENV_NUMBER)
         numbers.append(int(digits or "0"))
     if numbers[1] >= numbers[0]:
-        raise wrong(_RANK)
+        raise wrong(EENV_RANK)
     return (*numbers, launcher)
 
 

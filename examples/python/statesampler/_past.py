@@ -4,14 +4,15 @@ going on. It is that of recorded.py and mix.py."""
 import warnings
 
 from ._cursors import MixCursor, described, described_mix
+from ._codes import HISTORY_EORDER, HISTORY_EOTHER
 from ._library import c
 from .factors import WEIGHTED
 from .mix import Mix
 from .recorded import Sampler
 from .samplers import as_bytes
 
-# HISTORY_EORDER and HISTORY_EOTHER.
-_NOT_OF_IT = -1402, -1403
+# A history that does not lead to its state.
+_NOT_OF_IT = HISTORY_EORDER, HISTORY_EOTHER
 
 
 def _made(kind, *made):

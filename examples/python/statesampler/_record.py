@@ -2,11 +2,9 @@
 
 import ctypes
 
+from ._codes import ERANGE, kind
 from ._library import (MIX_BYTES, RECORD_BYTES, SOURCE_BYTES, SamplerPlace,
                        Stretch, address, c, check, indices, memory)
-
-# STATESAMPLER_ERANGE, of which each rule has a number.
-_OUT_OF_RANGE = -2
 
 # What an event is: HISTORY_SEEK.
 _SEEK = 1
@@ -85,7 +83,7 @@ class Record:
             if code == 0:
                 place.step = step.value
                 yield place, source
-            elif code // 100 + 1 != _OUT_OF_RANGE:
+            elif kind(code) != ERANGE:
                 check(code)
 
     def _epochs(self, epoch, index, own):

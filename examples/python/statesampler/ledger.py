@@ -11,6 +11,7 @@ import warnings
 
 from ._arguments import (flag, listed, other_fingerprint, shown, text_of,
                          whole)
+from ._codes import ECORRUPT_MAGIC
 from ._library import (NONE, LedgerPlace, Tickets, address, c, check, memory,
                        sentence)
 from ._recall import recall_mix
@@ -20,9 +21,6 @@ from .samplers import (Mix, Sampler, _Iterator, bytes_of, library_state,
 # Of who waits for a full window, before a warning, in seconds.
 _PATIENCE = 60
 
-# STATESAMPLER_ECORRUPT_MAGIC.
-_ANOTHER_KIND = -302
-
 
 def described(state):
     """The words of a state, and what it holds."""
@@ -31,7 +29,7 @@ def described(state):
     except ValueError:
         raise ValueError("this is not a ledger's state") from None
     code = c.ledger_describe(address(words), len(words), place)
-    if code == _ANOTHER_KIND:
+    if code == ECORRUPT_MAGIC:
         raise ValueError("this is not a ledger's state")
     if code:
         raise ValueError("the state is damaged")

@@ -6,14 +6,15 @@ import struct
 
 from . import samplers
 from ._arguments import choice, flag, items, listed, shown, whole
+from ._codes import EMISMATCH_DATASET, SCHEDULE_ETOKENS
 from ._library import (OFF, SOURCE_BYTES, STATE_BYTES, STOPS, Desc, MixPlace,
                        address, c, check, memory)
 from .recorded import Recorded
 from .samplers import as_bytes, described, split, split_schedule, whole_weights
-from .schedule import ETOKENS, LATER, Ahead, Running, Schedule
+from .schedule import LATER, Ahead, Running, Schedule
 
-# STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW, and EMISMATCH_DATASET.
-_CHANGED, _NEW, _EDATASET = 3, 1, -511
+# STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW.
+_CHANGED, _NEW = 3, 1
 
 # The bytes before the hashes of names in a mixture's state.
 _HEAD = 16
@@ -152,7 +153,7 @@ class Mix(Recorded, samplers.Mix):
         while step > place.end:
             # With tokens only the stage that begins here is known.
             if self._running.tokens and place.end > self.step:
-                check(ETOKENS)
+                check(SCHEDULE_ETOKENS)
             super().seek(place.end)
             self._follow()
         super().seek(step)
@@ -321,7 +322,7 @@ class Mix(Recorded, samplers.Mix):
                               address(numbers), address(statuses), restart)
         changed = [name for name, status in zip(self._names, statuses)
                    if status == _CHANGED]
-        if code == _EDATASET:
+        if code == EMISMATCH_DATASET:
             raise ValueError(
                 f"the state has another dataset {listed(map(shown, changed))}:"
                 " restart=True begins its epoch anew")

@@ -6,16 +6,15 @@ import ctypes
 
 from . import samplers
 from ._arguments import whole
+from ._codes import (ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL,
+                     HISTORY_EORDER)
 from ._library import HISTORY_BYTES, STATE_BYTES, TAILS, c, check, memory
 from ._record import Record
 from .factors import WEIGHTED, weighted
 from .samplers import as_bytes, split
 
-# HISTORY_EFULL and HISTORY_EORDER.
-_FULL, _BEFORE = -1401, -1402
-
-# STATESAMPLER_ERANGE_BASE and ERANGE_SERVED.
-_BEFORE_BASE = -201, -206
+# What a place in an epoch does not know, and its history may.
+_BEFORE_BASE = ERANGE_BASE, ERANGE_SERVED
 
 # The bytes of a history that is not worth its place in each state.
 _MOST = 2**22
@@ -47,8 +46,8 @@ class Recorded:
         """Calls a function that does a thing and notes it. A history begins
         anew if it has become too large, or where epochs begin again at 0."""
         code = function(self._history, self._memory, *arguments)
-        while code in (_FULL, _BEFORE):
-            if code == _BEFORE or ctypes.sizeof(self._bytes) >= _MOST:
+        while code in (HISTORY_EFULL, HISTORY_EORDER):
+            if code == HISTORY_EORDER or ctypes.sizeof(self._bytes) >= _MOST:
                 self._begin_history()
             else:
                 self._grow()
@@ -78,7 +77,7 @@ class Recorded:
             self._begin_history()
             return
         code = self._load_both(history, state)
-        while code == _FULL:
+        while code == HISTORY_EFULL:
             self._grow()
             code = self._load_both(history, state)
         check(code)

@@ -5,16 +5,17 @@ import array
 import ctypes
 
 from ._arguments import items, shown, whole
+from ._codes import ERANGE_FAR, ERANGE_OFF, SCHEDULE_ETOKENS
 from ._library import SHARE_BYTES, Stages, address, c, check, memory
 
-# SCHEDULE_MOST_TURNS and SCHEDULE_ETOKENS.
-_MOST, ETOKENS = 2**28, -1306
+# SCHEDULE_MOST_TURNS.
+_MOST = 2**28
 
 # A sample may never come: so many stages are looked through.
 _STAGES = 10000
 
-# STATESAMPLER_ERANGE_OFF and ERANGE_FAR: perhaps it comes in a later stage.
-LATER = -209, -203
+# Perhaps it comes in a later stage.
+LATER = ERANGE_OFF, ERANGE_FAR
 
 
 class Schedule:
@@ -138,7 +139,7 @@ class Ahead:
         place = self._running.place
         # With tokens only the stage that begins here is known.
         if self._running.tokens and place.end > self._mix.step:
-            check(ETOKENS)
+            check(SCHEDULE_ETOKENS)
         self._mix.seek(place.end)
         check(c.schedule_follow(None, self._mix._memory,
                                 *self._running.next_stage()))

@@ -397,6 +397,23 @@ class Library(unittest.TestCase):
             self.assertNotEqual(sentence(int(code)), sentence(-99999), name)
             self.assertNotEqual(sentence(int(code)), sentence(0), name)
 
+    def test_codes_are_those_of_the_headers(self):
+        from statesampler import _codes
+        text = ""
+        for header in glob.glob(os.path.join(ROOT, "examples/extras/*.h")):
+            with open(header) as file:
+                text += file.read()
+        with open(os.path.join(ROOT, "statesampler.h")) as file:
+            text += file.read()
+        names = [name for name in vars(_codes) if name.isupper()]
+        self.assertGreater(len(names), 10)
+        for name in names:
+            code = getattr(_codes, name)
+            self.assertRegex(text, rf"(define (STATESAMPLER_)?{name} [(]{code}[)]"
+                                   rf"|X[(]{name}, {code}, )")
+        self.assertEqual(_codes.kind(_codes.ERANGE_BASE), _codes.ERANGE)
+        self.assertEqual(_codes.kind(_codes.ERANGE), _codes.ERANGE)
+
     def test_each_header_is_named(self):
         """Also those that another header of extras includes."""
         for file in EXTRAS:
