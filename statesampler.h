@@ -2628,7 +2628,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
     for (; count >= SSMP_PAIRS; count -= SSMP_PAIRS) {
         uint32_t l[SSMP_PAIRS], r[SSMP_PAIRS], i;
         const uint64_t n = perm->n, right = perm->right;
-        uint64_t most = 0;
+        uint32_t walks = 0;
 
         for (i = 0; i < SSMP_PAIRS; i++, first += stride) {
             l[i] = ssmp_perm_quotient(perm, first);
@@ -2644,9 +2644,9 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
             const uint64_t index = (uint64_t)l[i] * right + r[i];
 
             out[i] = index;
-            most = index > most ? index : most;
+            walks |= index >= n;
         }
-        for (i = 0; most >= n && i < SSMP_PAIRS; i++)
+        for (i = 0; walks && i < SSMP_PAIRS; i++)
             if (out[i] >= n)
                 out[i] = ssmp_perm_walk(perm, out[i]);
         out += SSMP_PAIRS;
