@@ -37,7 +37,10 @@ static const char usage[] =
     "The exit status is 1 if a sample is not served, or without --straight.\n";
 
 /* A mix's state has 120 bytes for each source; a mixture's has 8 more. */
-enum { SOURCES = 1 << 17, BYTES = 128 * SOURCES, BATCH = 1 << 20, PACK = 136 };
+enum { SOURCES = 1 << 17, BYTES = 128 * SOURCES, BATCH = 1 << 20 };
+
+/* A state of pack.h is longer than the sampler's that it begins with. */
+enum { PACK = STATESAMPLER_STATE_BYTES + 24 };
 
 static recorder r = {.epoch = STATESAMPLER_NONE};
 static statesampler_source sources[SOURCES];

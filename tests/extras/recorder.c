@@ -5,6 +5,7 @@
 #include "examples/extras/recorder.h"
 
 #include "../check.h"
+#include "ranks.h"
 
 #include <string.h>
 
@@ -64,20 +65,13 @@ static uint64_t hash_of(const uint64_t *batch, size_t count)
 
 static void begin_ranks(void)
 {
-    uint32_t rank, i;
+    uint32_t rank;
 
     for (rank = 0; rank < run.world_size; rank++) {
-        for (i = 0; i < run.num_sources; i++) {
-            run.desc[i].rank = rank;
-            run.desc[i].world_size = run.world_size;
-            run.sources[rank][i].weight = run.weights[i];
-            CHECK(statesampler_init(&run.sources[rank][i].sampler,
-                                    &run.desc[i]) == STATESAMPLER_OK);
-        }
+        begin_rank(&run.mixes[rank], run.sources[rank], run.desc,
+                   run.weights, run.num_sources, run.stop, rank,
+                   run.world_size);
         CHECK(statesampler_init(&run.samplers[rank], &run.desc[0]) ==
-              STATESAMPLER_OK);
-        CHECK(statesampler_mix_init(&run.mixes[rank], run.sources[rank],
-                                    run.num_sources, run.stop) ==
               STATESAMPLER_OK);
     }
 }

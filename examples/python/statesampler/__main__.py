@@ -9,8 +9,8 @@ import sys
 
 from ._arguments import cut, listed, shown
 from ._cursors import OWNERS, described
-from ._library import (ORDERS, PARTITIONS, STOPS, TAILS, Desc, MixPlace, c,
-                       check)
+from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
+                       MixPlace, c, check)
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from ._record import Record
 from .samplers import library_state, split, split_schedule, unpack
@@ -50,7 +50,9 @@ moment: about the steps before as it is, about those after with --world-size.
 The exit status is 1 if a sample is not served, or without --straight."""
 
 
+# Such a state is longer than the Sampler's that it begins with.
 _PACK = "the state of examples/extras/pack.h does not hold the lengths"
+_PACK_BYTES = STATE_BYTES + 24
 
 # RECORDER_EUNKNOWN of examples/extras/recorder.h.
 _UNKNOWN = ("a state is one place of a run: it cannot know whether the run "
@@ -79,7 +81,7 @@ class Recorded:
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger
         _, self.needs = OWNERS.get(state[:4], (None, None))
-        if state[:4] == b"SSMP" and len(state) == 136:
+        if state[:4] == b"SSMP" and len(state) == _PACK_BYTES:
             self.needs = _PACK
         self.groups = state[:4] == b"SSG1"      # a RepeatSampler's
         # A Sampler's own state has its batch_size.

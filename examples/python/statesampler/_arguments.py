@@ -201,5 +201,5 @@ def items(what, value):
     try:
         return list(value)
     except TypeError:
-        raise ValueError(f"{what} should be a list of integers, but got "
+        raise ValueError(f"{what} should be a list, but got "
                          f"{what}={shown(value)}") from None

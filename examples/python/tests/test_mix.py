@@ -213,6 +213,8 @@ class Schedules(unittest.TestCase):
                  "not in the schedule's stage"),
                 (lambda: Ledger(Mix([9], 0, 1, schedule=Schedule([(1, [1])])),
                                 64), "give the Mix weights instead"),
+                (lambda: next(Mix([9, 9], 0, 1, schedule=Schedule(
+                    lambda turn: (1, None)))), "shares should be a list, but"),
                 (lambda: Schedule([]), "empty"),
                 (lambda: Schedule([3]), "a stage should be"),
                 (lambda: Schedule([(0, [1])]), "turns"),
