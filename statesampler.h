@@ -1751,9 +1751,10 @@ SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
    2^(32 + shift) / right, rounded up, which is below 2^32. By rounding up it
    grows by less than 1, and so the quotient by less than x / 2^(32 + shift).
    - Narrow: n <= 2^30, so x * right < 2^(32 + shift), and the quotient grows by
-     less than 1 / right. The result is x / right, rounded down.
-   - Wide: it grows by less than 1. The result may be 1 more, which
-     ssmp_bulk_load sees by a negative remainder. */
+     less than 1 / right. That reaches no next number, as quotients are
+     multiples of 1 / right: rounded down, the result is right.
+   - Wide: it grows by less than 1. So the result may be 1 too large: then the
+     remainder is negative, and ssmp_bulk_load takes the 1 away. */
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n), right, power = 2, shift = 0;
@@ -1947,9 +1948,10 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
     right = perm->right;
     l = ssmp_perm_quotient(perm, index);
     r = (uint32_t)index - l * right;
-    /* This walks the same cycle backwards, with the same bound. A half that is
-       counted from the other end of [0, size) grows where it would shrink: so a
-       round, which subtracts, adds. */
+    /* This walks the same cycle backwards, with the same bound. To undo a round
+       is to add what it has subtracted. But a round only subtracts: so the half
+       is turned around before and after it, as size - 1 - half, and what is
+       subtracted from that is added to the half. */
     do {
         for (i = perm->rounds; i != 0; i -= 2) {
             r = right - 1 - r;
@@ -2794,10 +2796,11 @@ typedef struct ssmp_chunks {
 } ssmp_chunks;
 
 /* Divides values of a window, which begins with chunk `before`, into numbers of
-   chunks and offsets inside these. All numbers will be permuted, and that of
-   the short chunk must not be: so its values get number 0, and an offset from
-   the beginning of the chunk before it. That is `size` or more, by which
-   ssmp_chunks_join knows them. */
+   chunks and offsets inside these. All numbers will be permuted, but that of
+   the short chunk is none of the permutation's. So its values get number 0, and
+   are marked by an offset that no other value has: one of `size` or more, from
+   the beginning of the chunk before. ssmp_chunks_join does not use their
+   numbers. */
 SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
                                 const uint64_t *values,
                                 const ssmp_chunks *chunks, uint64_t before,
@@ -2833,7 +2836,8 @@ SSMP_FN void ssmp_chunks_join(uint64_t *samples, const uint64_t *numbers,
                               const ssmp_chunks *chunks, uint64_t start,
                               size_t count)
 {
-    /* With no full chunk this is -1, and wraps around to the right sample. */
+    /* The chunk before the short one. With no full chunk that is -1, and wraps
+       around to the right sample. */
     const uint64_t size = chunks->size, last = chunks->full - 1;
     size_t i;
 
@@ -3806,7 +3810,7 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
 
 /* A field of a state: its offset and size there; the offset of the struct's
    member, which has 64 bits if size is 8, otherwise 32; and, if the field must
-   match, how far below EMISMATCH the error is that says it does not. */
+   match, EMISMATCH less the error that says it does not: a small number. */
 typedef struct ssmp_field {
     unsigned char offset, size, member, mismatch;
 } ssmp_field;
@@ -4175,7 +4179,7 @@ SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
     }
     periods = turn / weights[level];
     turn %= weights[level];
-    for (; level != 0; level--) {
+    for (; level != 0; level--) { /* from a child's turn to its parent's */
         const uint32_t weight = weights[level - 1];
         const uint32_t is_left = !(seat >> (level - 1) & 1);
         const uint32_t half = (weight - is_left) / 2;
@@ -4378,10 +4382,11 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
             mix->tick = 0;
     }
     if (!ssmp_mix_set_base(mix)) {
-        /* A forged state may hold any tick. From tick 0 all sources finish
-           before 2^62 ticks in epochs of this shape, as mix_init has checked.
-           An epoch with the blocks of another shape may have up to twice as
-           many steps and one more, or 2^32: they finish before TOO_FAR. */
+        /* Only a forged state has a tick from which sources finish too late. It
+           begins the sequence anew. From tick 0 all finish before 2^62 ticks in
+           epochs of this shape, as mix_init has checked. An epoch with the
+           blocks of another shape may have up to twice as many steps and one
+           more, or 2^32: they finish before TOO_FAR. */
         mix->tick = 0;
         (void)ssmp_mix_set_base(mix);
     }

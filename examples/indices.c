@@ -266,19 +266,20 @@ static int print_mix_places(uint64_t index)
     uint64_t turn = 0, own = 0, own_last = 0;
     statesampler_place place = {0, 0, 0, 0};
     uint32_t source = 0;
-    int found = 0;
+    int found = 0, more;
 
     while (source + 1 < saved.num_sources &&
            index >= statesampler_mix_offset(&mix_walk.mix, source + 1))
         source++;
     example_must_say(history_mix_epochs(&mix_walk, r.epoch, source, &own,
                                         &own_last), history_error);
-    for (; own <= own_last; own++) {
+    for (more = own <= own_last; more; own++) {
         int code = history_mix_locate(
             &mix_walk, r.epoch, source, own,
             index - statesampler_mix_offset(&mix_walk.mix, source), &turn,
             &place);
 
+        more = own < own_last; /* which may be 2^64 - 1 */
         if (code == STATESAMPLER_EINVAL_REPLACEMENT)
             example_must(code);
         if (code != STATESAMPLER_OK)

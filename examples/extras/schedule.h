@@ -252,16 +252,17 @@ static inline uint64_t schedule_sum_above(const schedule *s, int64_t level)
 }
 
 /* The lowest level for which a stage has turns enough. Between the first loops
-   and the last one it is above `low` and at most `high`. The first end at
-   +-2^32 turns, beyond all that may be due. */
+   and the last one it is above `low` and at most `high`. One of the first moves
+   at most, and it ends before +-2^32 turns, as at most 2^31 are due. */
 static inline int64_t schedule_level(const schedule *s, uint32_t turns)
 {
-    int64_t low = 0, high = 0, step;
+    int64_t low = 0, high = 0;
+    uint64_t step; /* after the last one it is 2^63 at most */
 
     for (step = SCHEDULE_ONE; schedule_sum_above(s, low) <= turns; step *= 2)
-        low -= step;
+        low -= (int64_t)step;
     for (step = SCHEDULE_ONE; schedule_sum_above(s, high) > turns; step *= 2)
-        high += step;
+        high += (int64_t)step;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
 
