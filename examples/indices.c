@@ -58,7 +58,16 @@ static history_walk walk;
 static history_mix_walk mix_walk;
 static uint64_t now_epoch, now_step;
 
-/* Finds the history at the beginning of FILE, and the state after it. */
+/* Goes to the first stretch of the run. */
+static void open_walk(void)
+{
+    history_open(&walk, &saved, now_epoch, now_step);
+    history_mix_open(&mix_walk, &saved, now_epoch, now_step, sources, weights,
+                     scratch);
+}
+
+/* Finds the history at the beginning of FILE, and the state after it, to which
+   it must lead. */
 static int open_history(size_t size)
 {
     statesampler_mix_place of_mix = {0, 0, 0, 0, 0};
@@ -84,7 +93,12 @@ static int open_history(size_t size)
     }
     if (r.epoch == STATESAMPLER_NONE)
         r.epoch = now_epoch;
-    return code;
+    if (code != STATESAMPLER_OK)
+        return code;
+    open_walk();
+    if (saved.num_sources == 0)
+        return history_check_end(&walk, at);
+    return history_mix_check_end(&mix_walk, at, size);
 }
 
 /* Takes bytes away from the beginning of what FILE has. */
@@ -112,14 +126,6 @@ static int leave_history(size_t *size)
 
     leave(used, size);
     return code;
-}
-
-/* Goes to the first stretch of the run. */
-static void open_walk(void)
-{
-    history_open(&walk, &saved, now_epoch, now_step);
-    history_mix_open(&mix_walk, &saved, now_epoch, now_step, sources, weights,
-                     scratch);
 }
 
 /* Returns the next stretch; NULL after the last one. */
@@ -364,7 +370,9 @@ static void open_state(void)
         known = 0;
     }
     if (known) {
-        example_file(path, open_history(size));
+        code = open_history(size);
+        if (code < 0)
+            example_fail(1, "%s: %s", path, history_error(code));
         if (r.world_size > 0 || r.batch_size > 0)
             example_fail(1, "%s: its history knows ranks and batches", path);
         return;
@@ -382,8 +390,8 @@ static void open_state(void)
 /* Ends the program if there is no such step. */
 static void print_step(uint64_t step, uint32_t of_rank)
 {
-    uint32_t source;
-    size_t count;
+    uint32_t source = 0;
+    size_t count = 0;
     int code = recorder_at(&r, step, of_rank, batch, &count, &source);
 
     if (code != 1)

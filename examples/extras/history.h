@@ -633,19 +633,14 @@ static inline int history_read(history_log *log, size_t *used,
     return code;
 }
 
-/* Takes a walk to its last stretch, and on to the present. OK if that is this
+/* Takes a walk on from its last stretch to the present. OK if that is this
    state. */
-static inline int history_check_end(history_walk *walk, const void *state)
+static inline int history_ends_in(history_walk *walk, const void *state)
 {
     const history_stretch *stretch = &walk->stretch;
     unsigned char own[STATESAMPLER_STATE_BYTES];
     int code;
 
-    do { /* each stretch has an event of its own */
-        code = history_next(walk);
-    } while (code == 1 && stretch->kind != 0);
-    if (code != 1)
-        return code;
     if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
                        stretch->begin_epoch, stretch->begin_step))
         return HISTORY_EORDER;
@@ -656,6 +651,17 @@ static inline int history_check_end(history_walk *walk, const void *state)
     if (code != STATESAMPLER_OK || memcmp(own, state, sizeof own) != 0)
         return HISTORY_EOTHER;
     return STATESAMPLER_OK;
+}
+
+/* The same from before the first stretch. */
+static inline int history_check_end(history_walk *walk, const void *state)
+{
+    int code;
+
+    do { /* each stretch has an event of its own */
+        code = history_next(walk);
+    } while (code == 1 && walk->stretch.kind != 0);
+    return code == 1 ? history_ends_in(walk, state) : code;
 }
 
 /* The history becomes one that was saved, whose last event led to the beginning
@@ -1203,17 +1209,16 @@ static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
     return code;
 }
 
-/* As history_check_end. */
-static inline int history_mix_check_end(history_mix_walk *walk,
-                                        const void *state, size_t size)
+/* As history_ends_in; questions may have moved the walk in its stretch. */
+static inline int history_mix_ends_in(history_mix_walk *walk, const void *state,
+                                      size_t size)
 {
     const history_stretch *stretch = &walk->stretch;
-    int code;
+    int code = STATESAMPLER_OK;
 
-    do { /* each stretch has an event of its own */
-        code = history_mix_next(walk);
-    } while (code == 1 && stretch->kind != 0);
-    if (code != 1)
+    if (walk->epoch != stretch->begin_epoch)
+        code = history_mix_again(walk);
+    if (code != STATESAMPLER_OK)
         return code;
     if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
                        stretch->begin_epoch, stretch->begin_step))
@@ -1225,6 +1230,18 @@ static inline int history_mix_check_end(history_mix_walk *walk,
         !history_mix_same_place(walk->state, state, walk->mix.num_sources))
         return HISTORY_EOTHER;
     return STATESAMPLER_OK;
+}
+
+/* As history_check_end. */
+static inline int history_mix_check_end(history_mix_walk *walk,
+                                        const void *state, size_t size)
+{
+    int code;
+
+    do { /* each stretch has an event of its own */
+        code = history_mix_next(walk);
+    } while (code == 1 && walk->stretch.kind != 0);
+    return code == 1 ? history_mix_ends_in(walk, state, size) : code;
 }
 
 /* Whether the sources of two mixes, as many, differ in shape. */

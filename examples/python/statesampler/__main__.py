@@ -150,13 +150,13 @@ class Recorded:
         if self.mixes:
             place, state = MixPlace(), _mix(self.state)
             check(c.mix_describe(state, len(state), 0, None, place))
-            return Record(self.history, place.epoch, place.turn)
+            return Record(self.history, place.epoch, place.turn, state)
         desc, place = described(self.state)
         if size is None:
-            return Record(self.history, desc.epoch, place.step)
+            return Record(self.history, desc.epoch, place.step, self.state)
         from ._batches import LoaderRecord
         return LoaderRecord(self.history, desc.epoch, place.step, size,
-                            drop_last)
+                            drop_last, self.state)
 
     def first(self, step):
         """The first of a step's units."""

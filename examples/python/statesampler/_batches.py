@@ -8,8 +8,8 @@ class LoaderRecord(Record):
     """As Record, with batches as steps. In each stretch they are cut from its
     beginning on, and they count as start_iter does."""
 
-    def __init__(self, history, epoch, step, size, drop_last):
-        super().__init__(history, epoch, step)
+    def __init__(self, history, epoch, step, size, drop_last, state):
+        super().__init__(history, epoch, step, state)
         self._size, self._drop_last, self._stretch = size, drop_last, None
 
     def stretches(self):

@@ -15,10 +15,11 @@ class Record:
     stretch. A stretch is what was served between two events. Of a mix, a step
     is a turn, and indices are those of the concatenated datasets."""
 
-    def __init__(self, history, epoch, step):
+    def __init__(self, history, epoch, step, state=None):
         self._history = history     # The library keeps its address.
         self._record = memory(RECORD_BYTES)
         self.place = epoch, step
+        self._state = state         # None once the history leads to it.
         check(c.record_read(self._record, history, len(history),
                             ctypes.c_size_t()))
         self.sources = c.record_sources(self._record)
@@ -33,6 +34,7 @@ class Record:
         stretch = c.record_stretch(self._record).contents
         while self._moved(c.record_next(self._record)):
             yield stretch
+        self._check_end()
 
     def stretches_of(self, epoch, first, last):
         """Goes through those that have served one of the steps from first to
@@ -46,6 +48,14 @@ class Record:
             if stretch.carry or epoch == stretch.end_epoch:
                 end = min(end, stretch.end_step)
             yield range(begin, end)
+        self._check_end()
+
+    def _check_end(self):
+        """At the end of a walk: refuses a history that does not lead to the
+        state."""
+        if self._state is not None:
+            check(c.record_ends_in(self._record, self._state, len(self._state)))
+            self._state = None
 
     @staticmethod
     def _moved(code):

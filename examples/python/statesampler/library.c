@@ -466,6 +466,14 @@ EXPORT(void, record_open,
                      (unsigned char *)state);
 }
 
+/* In the last stretch: OK if it ends in this state. */
+EXPORT(int, record_ends_in, (record *r, const void *state, size_t size))
+{
+    return r->log.num_sources == 0
+               ? history_ends_in(&r->walk, state)
+               : history_mix_ends_in(&r->mix, state, size);
+}
+
 EXPORT(const history_stretch *, record_stretch, (const record *r))
 {
     return r->log.num_sources == 0 ? &r->walk.stretch : &r->mix.stretch;

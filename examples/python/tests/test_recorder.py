@@ -1311,6 +1311,33 @@ class NotStraight(Asked):
             (run.returncode, run.stdout, run.stderr),
             (1, "", ours.replace("statesampler: ", "indices: ", 1)))
 
+    def test_a_history_of_another_run(self):
+        """Of another seed, or one that goes on after the state."""
+        def straight(one, steps):
+            for _ in range(steps):
+                next(one)
+            return one
+
+        for make in (lambda seed: Sampler(1000, 0, 1, 4, seed=seed),
+                     lambda seed: Mix([90, 50], 0, 1, 4, seed=seed)):
+            one = straight(make(1), 9)
+            one.seek(15)
+            straight(one, 3)
+            history = one.save()[:-len(one.save(history=False))]
+            for other, said in (
+                    (straight(make(2), 18), "the history is of another run"),
+                    (straight(make(1), 7),
+                     "the run is before the last event of the history")):
+                self.write(history + other.save(history=False))
+                for asked in ("--steps", "5..5"), ("--where", "3"):
+                    self.assertIn(said, self.ask(*asked, status=1, said=()))
+                    run = subprocess.run(
+                        [self.indices, "--state", self.path, *asked],
+                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                        text=True)
+                    self.assertEqual((run.returncode, run.stdout), (1, ""))
+                    self.assertIn(said, run.stderr)
+
     def test_a_seek(self):
         """That of 290 to 321 leaves no trace at 400."""
         one, straight = (Sampler(1000, 0, 1, 2, seed=1) for _ in "ab")

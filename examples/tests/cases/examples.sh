@@ -291,10 +291,10 @@ examples_by() { # COMPILER FLAG...
     quietly build/shards shards
 }
 
-# Those that people copy, as most compile them: with the header's functions,
-# which the compiler then looks into. Clang warns before it optimises.
-copied_optimised() {
-    for source in examples/quickstart.c examples/recipe_*.c; do
+# As most people compile them: with the header's functions, which the compiler
+# then looks into. Clang warns before it optimises.
+examples_optimised() {
+    for source in examples/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' $source || continue
         gcc -std=c99 -O2 -Wall -Wextra -Werror -I. $STB_FLAGS -c -o one.o \
             $source
@@ -332,8 +332,8 @@ list_tests() {
                 -Wno-missing-field-initializers
     done
     ! tool gcc 'the examples at -O2' ||
-        add_test 'examples to copy: at -O2 -Wall -Wextra, no warning: gcc' \
-            copied_optimised
+        add_test 'examples: at -O2 -Wall -Wextra, no warning: gcc' \
+            examples_optimised
     if tool x86_64-w64-mingw32-gcc 'the examples for Windows' &&
         tool wine 'the examples for Windows'; then
         add_test 'examples: for Windows, and resume.c runs (mingw-w64, wine)' \

@@ -238,6 +238,10 @@ by_history() {
     { head -c 130 saved; printf x; tail -c +132 saved; } >damaged
     status 1 bin/indices --state damaged --steps 5..5
     finds "^indices: damaged: the state's bytes have changed" err
+    { head -c -112 saved; cat state; } >others
+    status 1 bin/indices --state others --epoch 0 --steps 5..5
+    empty said
+    finds '^indices: others: the history is of another run$' err
 }
 
 # What a history that begins in mid-epoch does not know, and draws at random,
