@@ -277,11 +277,13 @@ static inline int history_init(history *h, unsigned char *memory,
 static inline int history_seek(history *h, statesampler *s, uint64_t step)
 {
     const uint64_t epoch = statesampler_epoch(s), now = statesampler_step(s);
-    int code = history_check(h, HISTORY_SEEK, epoch, now);
+    int code;
 
-    if (code != STATESAMPLER_OK || step == now)
-        return code;
-    code = statesampler_seek(s, step);
+    if (step == now)
+        return STATESAMPLER_OK;
+    code = history_check(h, HISTORY_SEEK, epoch, now);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_seek(s, step);
     if (code == STATESAMPLER_OK) {
         history_note(h, HISTORY_SEEK, epoch, now);
         history_add(h, step);
@@ -294,9 +296,12 @@ static inline int history_seek(history *h, statesampler *s, uint64_t step)
 static inline int history_begin(history *h, statesampler *s, uint64_t epoch)
 {
     const uint64_t old = statesampler_epoch(s), step = statesampler_step(s);
-    int code = history_check(h, HISTORY_EPOCH, old, step);
+    int code;
 
-    if (code != STATESAMPLER_OK || (old == epoch && step == 0))
+    if (old == epoch && step == 0)
+        return STATESAMPLER_OK;
+    code = history_check(h, HISTORY_EPOCH, old, step);
+    if (code != STATESAMPLER_OK)
         return code;
     statesampler_begin(s, epoch);
     history_note(h, HISTORY_EPOCH, old, step);
@@ -305,22 +310,28 @@ static inline int history_begin(history *h, statesampler *s, uint64_t epoch)
     return STATESAMPLER_OK;
 }
 
+/* Whether two samplers differ in shape. */
+static inline int history_differs(const statesampler *a, const statesampler *b)
+{
+    return a->run.shape.world_size != b->run.shape.world_size ||
+           history_batch(a) != history_batch(b);
+}
+
 /* As statesampler_reshape. */
 static inline int history_reshape(history *h, statesampler *s, uint32_t rank,
                                   uint32_t world_size, uint32_t batch_size)
 {
-    const uint64_t batch = history_batch(s);
-    const uint32_t world = s->run.shape.world_size;
     statesampler other = *s;
-    int code = history_check(h, HISTORY_SHAPE, statesampler_epoch(s),
-                             statesampler_step(s));
+    int code = statesampler_reshape(&other, rank, world_size, batch_size);
+    const int differs = history_differs(&other, s);
 
-    if (code == STATESAMPLER_OK)
-        code = statesampler_reshape(&other, rank, world_size, batch_size);
+    if (code == STATESAMPLER_OK && differs)
+        code = history_check(h, HISTORY_SHAPE, statesampler_epoch(s),
+                             statesampler_step(s));
     if (code != STATESAMPLER_OK)
         return code;
     *s = other;
-    if (s->run.shape.world_size != world || history_batch(s) != batch) {
+    if (differs) {
         history_note_shape(h, s);
         history_led_to(h, s);
     }
@@ -332,11 +343,13 @@ static inline int history_resize(history *h, statesampler *s,
                                  uint64_t num_samples)
 {
     const uint64_t epoch = statesampler_epoch(s), step = statesampler_step(s);
-    int code = history_check(h, HISTORY_LENGTH, epoch, step);
+    int code;
 
-    if (code != STATESAMPLER_OK || num_samples == s->run.num_samples)
-        return code;
-    code = statesampler_resize(s, num_samples);
+    if (num_samples == s->run.num_samples)
+        return STATESAMPLER_OK;
+    code = history_check(h, HISTORY_LENGTH, epoch, step);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_resize(s, num_samples);
     if (code == STATESAMPLER_OK) {
         history_note(h, HISTORY_LENGTH, epoch, step);
         history_add(h, num_samples);
@@ -688,7 +701,7 @@ static inline int history_load(history *h, statesampler *s, const void *saved,
     statesampler_desc desc;
     history_walk walk;
     history_log log = h->log;
-    int code = statesampler_describe(state, size, &desc, &place);
+    int differs, code = statesampler_describe(state, size, &desc, &place);
 
     if (code != STATESAMPLER_OK)
         return code;
@@ -698,15 +711,16 @@ static inline int history_load(history *h, statesampler *s, const void *saved,
     code = history_check_bytes(&log);
     if (code == STATESAMPLER_OK)
         code = history_check_end(&walk, state);
-    if (code == STATESAMPLER_OK && log.size + 40 + 8 > h->capacity)
+    differs = history_differs(&walk.sampler, s);
+    if (code == STATESAMPLER_OK &&
+        log.size + (differs ? 40 : 0) + 8 > h->capacity)
         code = HISTORY_EFULL;
     if (code == STATESAMPLER_OK)
         code = statesampler_load(s, state, size);
     if (code != STATESAMPLER_OK)
         return code;
     history_become(h, &walk.stretch);
-    if (walk.sampler.run.shape.world_size != s->run.shape.world_size ||
-        history_batch(&walk.sampler) != history_batch(s)) {
+    if (differs) {
         history_note_shape(h, s);
         history_led_to(h, s);
     }
@@ -767,11 +781,13 @@ static inline int history_mix_seek(history *h, statesampler_mix *mix,
                                    uint64_t turn)
 {
     const uint64_t now = statesampler_mix_turn(mix);
-    int code = history_mix_check(h, HISTORY_SEEK, mix);
+    int code;
 
-    if (code != STATESAMPLER_OK || turn == now)
-        return code;
-    code = statesampler_mix_seek(mix, turn);
+    if (turn == now)
+        return STATESAMPLER_OK;
+    code = history_mix_check(h, HISTORY_SEEK, mix);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_seek(mix, turn);
     if (code == STATESAMPLER_OK) {
         history_note(h, HISTORY_SEEK, statesampler_mix_epoch(mix), now);
         history_add(h, turn);
@@ -797,14 +813,16 @@ static inline void history_add_weights(history *h, const statesampler_mix *mix)
 static inline int history_mix_weigh(history *h, statesampler_mix *mix,
                                     const uint32_t *weights)
 {
-    int code = history_mix_check(h, HISTORY_WEIGHTS, mix), same = 1;
+    int code, same = 1;
     uint32_t i;
 
     for (i = 0; i < mix->num_sources; i++)
         same &= (weights[i] ? weights[i] : 1) == mix->sources[i].in_mix.weight;
-    if (code != STATESAMPLER_OK || same)
-        return code;
-    code = statesampler_mix_weigh(mix, weights);
+    if (same)
+        return STATESAMPLER_OK;
+    code = history_mix_check(h, HISTORY_WEIGHTS, mix);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_weigh(mix, weights);
     if (code == STATESAMPLER_OK) {
         history_note(h, HISTORY_WEIGHTS, statesampler_mix_epoch(mix),
                      statesampler_mix_turn(mix));
@@ -818,12 +836,14 @@ static inline int history_mix_reshape(history *h, statesampler_mix *mix,
                                       uint32_t rank, uint32_t world_size)
 {
     const uint32_t before = mix->sources->sampler.run.shape.world_size;
-    int code = history_mix_check(h, HISTORY_RANKS, mix);
+    const int same = (world_size ? world_size : 1) == before;
+    int code = STATESAMPLER_OK;
 
+    if (!same)
+        code = history_mix_check(h, HISTORY_RANKS, mix);
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_reshape(mix, rank, world_size);
-    if (code != STATESAMPLER_OK ||
-        mix->sources->sampler.run.shape.world_size == before)
+    if (code != STATESAMPLER_OK || same)
         return code;
     history_note(h, HISTORY_RANKS, statesampler_mix_epoch(mix),
                  statesampler_mix_turn(mix));
@@ -874,9 +894,12 @@ static inline int history_mix_begin(history *h, statesampler_mix *mix,
     const uint64_t turn = statesampler_mix_turn(mix);
     const size_t size = h->log.size;
     uint32_t i;
-    int code = history_mix_check(h, HISTORY_EPOCH, mix);
+    int code;
 
-    if (code != STATESAMPLER_OK || history_mix_is_at(mix, epoch, epochs))
+    if (history_mix_is_at(mix, epoch, epochs))
+        return STATESAMPLER_OK;
+    code = history_mix_check(h, HISTORY_EPOCH, mix);
+    if (code != STATESAMPLER_OK)
         return code;
     history_note(h, HISTORY_EPOCH, old, turn);
     history_add(h, epoch);
@@ -1268,6 +1291,8 @@ static inline int history_mix_load(history *h, statesampler_mix *mix,
     statesampler_mix_place place;
     history_mix_walk walk;
     history_log log = h->log;
+    size_t event = 0;
+    int differs = 0;
     int code = statesampler_mix_describe(state, size, 0, NULL, &place);
 
     if (code == STATESAMPLER_OK && (place.num_sources != mix->num_sources ||
@@ -1282,15 +1307,19 @@ static inline int history_mix_load(history *h, statesampler_mix *mix,
     code = history_check_bytes(&log);
     if (code == STATESAMPLER_OK)
         code = history_mix_check_end(&walk, state, size);
-    if (code == STATESAMPLER_OK &&
-        log.size + 40 + 8 * (size_t)log.num_sources > h->capacity)
-        code = HISTORY_EFULL;
+    if (code == STATESAMPLER_OK) {
+        differs = history_mix_differs(&walk.mix, mix);
+        if (differs)
+            event = 32 + 8 * (size_t)log.num_sources;
+        if (log.size + event + 8 > h->capacity)
+            code = HISTORY_EFULL;
+    }
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_load(mix, state, size);
     if (code != STATESAMPLER_OK)
         return code;
     history_become(h, &walk.stretch);
-    if (history_mix_differs(&walk.mix, mix)) {
+    if (differs) {
         history_mix_note_shape(h, mix);
         history_mix_led_to(h, mix);
     }

@@ -105,9 +105,12 @@ static inline int recall_present(statesampler_mix *mix,
         return 0;
     for (size_t i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
+
         if (recall_source(state, i, &desc, &mix->sources[i].weight) !=
             STATESAMPLER_OK)
             return 0;
+        /* On the way it went from desc.epoch to its present epoch. It must end
+           in desc.epoch, so it begins by as much before that. */
         statesampler_begin(s, 2 * desc.epoch - statesampler_epoch(s));
     }
     if (statesampler_mix_init(mix, mix->sources, mix->num_sources,
@@ -129,6 +132,8 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
 
     if (mix->stop == STATESAMPLER_STOP_NEVER)
         return RECALL_EEPOCH;
+    /* Through the first epoch, as it may have begun amid a source's own epoch;
+       then through a second one, from whose beginning the epochs are counted. */
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < mix->num_sources; i++) {
             before = statesampler_epoch(&mix->sources[i].sampler);
@@ -139,6 +144,7 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
     }
     for (size_t i = 0; i < mix->num_sources; i++) {
         statesampler *s = &mix->sources[i].sampler;
+
         memcpy(&before, scratch + 8 * i, 8);
         each = statesampler_epoch(s) - before;
         if (each != 0)

@@ -690,6 +690,7 @@ static void test_mixes(int cases, int least, int most)
 static void test_full(void)
 {
     static unsigned char small[HISTORY_BYTES(3)], saved[HISTORY_BYTES(3)];
+    unsigned char state[STATESAMPLER_STATE_BYTES];
     statesampler_desc d;
     statesampler s, before;
     history h;
@@ -714,19 +715,71 @@ static void test_full(void)
     CHECK(history_seek(&h, &s, 999) == HISTORY_EFULL);
     CHECK(history_begin(&h, &s, 5) == HISTORY_EFULL);
     CHECK(history_reshape(&h, &s, 0, 2, 1) == HISTORY_EFULL);
+    /* What changes nothing needs no room. */
+    CHECK(history_seek(&h, &s, statesampler_step(&s)) == STATESAMPLER_OK);
+    CHECK(history_reshape(&h, &s, 0, 1, 1) == STATESAMPLER_OK);
+    CHECK(history_resize(&h, &s, 1000) == STATESAMPLER_OK);
     CHECK(memcmp(&before, &s, sizeof s) == 0);
     size = history_save(&h);
     CHECK(size <= sizeof small);
     memcpy(saved, small, size);
-    /* A load needs room for a new shape. */
-    {
-        unsigned char state[STATESAMPLER_STATE_BYTES];
+    CHECK(statesampler_save(&s, state, sizeof state) == STATESAMPLER_OK);
+    CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
+          STATESAMPLER_OK);
+    CHECK(history_save(&h) == size && memcmp(saved, small, size) == 0);
+    /* A new shape does. */
+    d.world_size = 2;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
+          HISTORY_EFULL);
+    CHECK(history_save(&h) == size && memcmp(saved, small, size) == 0);
+}
 
-        CHECK(statesampler_save(&s, state, sizeof state) == STATESAMPLER_OK);
-        CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
-              HISTORY_EFULL);
-        CHECK(memcmp(saved, small, size) == 0);
-    }
+/* The same of a mix. */
+static void test_full_mix(void)
+{
+    enum { EVENTS = 2, BYTES = HISTORY_MIX_BYTES(2, EVENTS) };
+    static unsigned char small[BYTES], saved[BYTES];
+    unsigned char state[STATESAMPLER_MIX_STATE_BYTES(2)];
+    unsigned char scratch[STATESAMPLER_MIX_STATE_BYTES(2)];
+    static statesampler_source sources[2], own[2];
+    const uint32_t weights[2] = {1, 3}, others[2] = {5, 1};
+    const uint64_t epochs[2] = {0, 0};
+    uint32_t of_walk[2];
+    statesampler_desc d;
+    statesampler_mix mix;
+    history h;
+    uint64_t turn = 7;
+    size_t size;
+
+    memset(&d, 0, sizeof d);
+    d.num_samples = 1000;
+    CHECK(statesampler_init(&sources[0].sampler, &d) == STATESAMPLER_OK);
+    d.stream = 1;
+    CHECK(statesampler_init(&sources[1].sampler, &d) == STATESAMPLER_OK);
+    sources[0].weight = 1;
+    sources[1].weight = 3;
+    CHECK(statesampler_mix_init(&mix, sources, 2, STATESAMPLER_STOP_FIRST) ==
+          STATESAMPLER_OK);
+    CHECK(history_mix_init(&h, small, sizeof small, &mix) == STATESAMPLER_OK);
+    CHECK(history_mix_begin(&h, &mix, 0, epochs) == STATESAMPLER_OK);
+    while (history_mix_seek(&h, &mix, turn) == STATESAMPLER_OK)
+        turn += 7;
+    CHECK(history_mix_weigh(&h, &mix, others) == HISTORY_EFULL);
+    CHECK(history_mix_reshape(&h, &mix, 0, 2) == HISTORY_EFULL);
+    CHECK(history_mix_begin(&h, &mix, 9, epochs) == HISTORY_EFULL);
+    CHECK(history_mix_weigh(&h, &mix, weights) == STATESAMPLER_OK);
+    CHECK(history_mix_reshape(&h, &mix, 0, 0) == STATESAMPLER_OK);
+    CHECK(history_mix_seek(&h, &mix, turn - 7) == STATESAMPLER_OK);
+    size = history_save(&h);
+    memcpy(saved, small, size);
+    CHECK(statesampler_mix_save(&mix, state, sizeof state) == STATESAMPLER_OK);
+    CHECK(history_mix_load(&h, &mix, saved, size, state, sizeof state, own,
+                           of_walk, scratch) == STATESAMPLER_OK);
+    CHECK(history_save(&h) == size && memcmp(saved, small, size) == 0);
+    CHECK(statesampler_mix_reshape(&mix, 0, 2) == STATESAMPLER_OK);
+    CHECK(history_mix_load(&h, &mix, saved, size, state, sizeof state, own,
+                           of_walk, scratch) == HISTORY_EFULL);
 }
 
 /* Every bit of a history, and every length but its own. */
@@ -844,7 +897,7 @@ static void test_mix_refusals(void)
     CHECK(history_mix_seek(&r.h, &r.mix, 16) == HISTORY_EFULL);
     CHECK(history_mix_reshape(&r.h, &r.mix, 0, 2) == HISTORY_EFULL);
     CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,
-                           r.weights, r.state) == HISTORY_EFULL);
+                           r.weights, r.state) == STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&r.mix) == 15);
     {
         statesampler_mix other;
@@ -921,6 +974,7 @@ int main(int argc, char **argv)
     test_runs(reduced ? 30 : 400, 0, 400);
     test_mixes(reduced ? 30 : 400, 0, 400);
     test_full();
+    test_full_mix();
     test_damage();
     test_mix_refusals();
     test_other_events();

@@ -7,9 +7,8 @@ of everything after a state."""
 import ctypes
 import itertools
 
-from ._arguments import whole
 from ._library import (OFF, ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
-                       MixPlace, SamplerPlace, c, check, indices)
+                       MixPlace, SamplerPlace, c, check)
 from .samplers import Made, Mix, Sampler, library_state
 
 # Indices read from the library at a time: enough to make the time of a call

@@ -3,8 +3,8 @@
 import ctypes
 
 from ._codes import ERANGE, kind
-from ._library import (MIX_BYTES, RECORD_BYTES, SOURCE_BYTES, SamplerPlace,
-                       Stretch, address, c, check, indices, memory)
+from ._library import (RECORD_BYTES, SOURCE_BYTES, SamplerPlace, address, c,
+                       check, indices, memory)
 
 # What an event is: HISTORY_SEEK.
 _SEEK = 1
