@@ -30,8 +30,7 @@ export const version = "@VERSION@";
 
 if (typeof WebAssembly !== "object")
     throw new Error("statesampler needs WebAssembly, which this engine lacks " +
-                    "or has turned off (node's --jitless, Safari's Lockdown " +
-                    "Mode)");
+                    "or has turned off (--jitless, Lockdown Mode)");
 
 /* --- WebAssembly ---------------------------------------------------------- */
 
