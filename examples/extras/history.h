@@ -389,9 +389,9 @@ static inline void history_start(history_stretch *stretch,
 }
 
 /* The stretch begins at this place, and ends at the event that comes next or at
-   the present. */
-static inline void history_begin_at(history_stretch *stretch, uint64_t epoch,
-                                    uint64_t step)
+   the present. EORDER: that is before it. */
+static inline int history_begin_at(history_stretch *stretch, uint64_t epoch,
+                                   uint64_t step)
 {
     stretch->begin_epoch = epoch;
     stretch->begin_step = step;
@@ -412,6 +412,10 @@ static inline void history_begin_at(history_stretch *stretch, uint64_t epoch,
             stretch->to_step = 0;
         }
     }
+    if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
+                       epoch, step))
+        return HISTORY_EORDER;
+    return STATESAMPLER_OK;
 }
 
 /* Whether the stretch has served a step. (It need not exist: an epoch ends
@@ -537,11 +541,10 @@ static inline int history_next(history_walk *walk)
             code = history_apply(&walk->sampler, &event);
         stretch->at += event.size;
     }
-    if (code != STATESAMPLER_OK)
-        return code;
-    history_begin_at(stretch, statesampler_epoch(&walk->sampler),
-                     statesampler_step(&walk->sampler));
-    return 1;
+    if (code == STATESAMPLER_OK)
+        code = history_begin_at(stretch, statesampler_epoch(&walk->sampler),
+                                statesampler_step(&walk->sampler));
+    return code == STATESAMPLER_OK ? 1 : code;
 }
 
 /* A rank's samples in a step that the stretch has served, as statesampler_at
@@ -654,9 +657,6 @@ static inline int history_ends_in(history_walk *walk, const void *state)
     unsigned char own[STATESAMPLER_STATE_BYTES];
     int code;
 
-    if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
-                       stretch->begin_epoch, stretch->begin_step))
-        return HISTORY_EORDER;
     code = history_go(&stretch->log, &walk->sampler, stretch->end_epoch,
                       stretch->end_step);
     if (code == STATESAMPLER_OK)
@@ -701,7 +701,9 @@ static inline int history_load(history *h, statesampler *s, const void *saved,
     statesampler_desc desc;
     history_walk walk;
     history_log log = h->log;
-    int differs, code = statesampler_describe(state, size, &desc, &place);
+    size_t event = 0;
+    int differs = 0;
+    int code = statesampler_describe(state, size, &desc, &place);
 
     if (code != STATESAMPLER_OK)
         return code;
@@ -711,10 +713,13 @@ static inline int history_load(history *h, statesampler *s, const void *saved,
     code = history_check_bytes(&log);
     if (code == STATESAMPLER_OK)
         code = history_check_end(&walk, state);
-    differs = history_differs(&walk.sampler, s);
-    if (code == STATESAMPLER_OK &&
-        log.size + (differs ? 40 : 0) + 8 > h->capacity)
-        code = HISTORY_EFULL;
+    if (code == STATESAMPLER_OK) {
+        differs = history_differs(&walk.sampler, s);
+        if (differs)
+            event = 40;
+        if (log.size + event + 8 > h->capacity)
+            code = HISTORY_EFULL;
+    }
     if (code == STATESAMPLER_OK)
         code = statesampler_load(s, state, size);
     if (code != STATESAMPLER_OK)
@@ -1058,10 +1063,10 @@ static inline int history_mix_next(history_mix_walk *walk)
             code = history_mix_apply(walk, &event);
     }
     stretch->at = at + event.size;
-    if (code != STATESAMPLER_OK)
-        return code;
-    history_begin_at(stretch, walk->epoch, statesampler_mix_turn(&walk->mix));
-    return 1;
+    if (code == STATESAMPLER_OK)
+        code = history_begin_at(stretch, walk->epoch,
+                                statesampler_mix_turn(&walk->mix));
+    return code == STATESAMPLER_OK ? 1 : code;
 }
 
 /* Takes the mix back to the stretch's beginning, from a later epoch. */
@@ -1243,9 +1248,6 @@ static inline int history_mix_ends_in(history_mix_walk *walk, const void *state,
         code = history_mix_again(walk);
     if (code != STATESAMPLER_OK)
         return code;
-    if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
-                       stretch->begin_epoch, stretch->begin_step))
-        return HISTORY_EORDER;
     code = history_mix_go(walk, stretch->end_epoch, stretch->end_step);
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_save(&walk->mix, walk->state, size);

@@ -735,11 +735,48 @@ static void test_full(void)
     CHECK(history_save(&h) == size && memcmp(saved, small, size) == 0);
 }
 
+/* A history with a right check word, whose second event is before the place to
+   which the first has led. */
+static void test_forged_order(void)
+{
+    static unsigned char memory[HISTORY_BYTES(3)], saved[HISTORY_BYTES(3)];
+    const size_t second = 16 + STATESAMPLER_STATE_BYTES + 40 + 32;
+    unsigned char state[STATESAMPLER_STATE_BYTES];
+    statesampler_desc d;
+    statesampler s;
+    uint64_t step;
+    history h;
+    size_t size;
+
+    memset(&d, 0, sizeof d);
+    d.num_samples = 1000;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(history_init(&h, memory, sizeof memory, &s) == STATESAMPLER_OK);
+    for (step = 300; step <= 500; step += 200) {
+        CHECK(history_seek(&h, &s, step) == STATESAMPLER_OK);
+        CHECK(statesampler_seek(&s, step + 100) == STATESAMPLER_OK);
+    }
+    size = history_save(&h);
+    memcpy(saved, memory, size);
+    CHECK(statesampler_save(&s, state, sizeof state) == STATESAMPLER_OK);
+    CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
+          STATESAMPLER_OK);
+    CHECK(history_word(saved + second + 16) == 400);
+    history_store(saved + second + 16, 299);
+    history_store(saved + size - 8, statesampler_hash(0, saved, size - 8));
+    CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
+          HISTORY_EORDER);
+    history_store(saved + second + 16, 300);
+    history_store(saved + size - 8, statesampler_hash(0, saved, size - 8));
+    CHECK(history_load(&h, &s, saved, size, state, sizeof state) ==
+          STATESAMPLER_OK);
+}
+
 /* The same of a mix. */
 static void test_full_mix(void)
 {
-    enum { EVENTS = 2, BYTES = HISTORY_MIX_BYTES(2, EVENTS) };
-    static unsigned char small[BYTES], saved[BYTES];
+    static unsigned char small[HISTORY_MIX_BYTES(2, 2)];
+    static unsigned char saved[HISTORY_MIX_BYTES(2, 2)];
     unsigned char state[STATESAMPLER_MIX_STATE_BYTES(2)];
     unsigned char scratch[STATESAMPLER_MIX_STATE_BYTES(2)];
     static statesampler_source sources[2], own[2];
@@ -975,6 +1012,7 @@ int main(int argc, char **argv)
     test_mixes(reduced ? 30 : 400, 0, 400);
     test_full();
     test_full_mix();
+    test_forged_order();
     test_damage();
     test_mix_refusals();
     test_other_events();
