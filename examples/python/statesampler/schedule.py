@@ -107,7 +107,7 @@ class Running:
         shares = listed_shares("shares", shares, self._names, self._count)
         try:
             shares = (ctypes.c_double * self._count)(*shares)
-        except TypeError:
+        except (TypeError, OverflowError):
             raise ValueError("shares should be numbers, but got "
                              f"{shown(shares)}") from None
         return self.place, shares, min(turns or _MOST, _MOST)

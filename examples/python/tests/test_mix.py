@@ -223,6 +223,7 @@ class Schedules(unittest.TestCase):
                 make()
         for shares, words in (([1], "2 items"), ([-1, 1], "a share is"),
                               ([0, 0], "a share is"), (["a", 1], "numbers"),
+                              ([10**400, 1], "numbers"),
                               ({"b": 1}, "no dataset 'b'"), (3, "shares")):
             mix = Mix({"a": 9, "c": 9}, 0, 1, schedule=Schedule(
                 lambda turn: (4, shares)))
