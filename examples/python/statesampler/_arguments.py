@@ -5,6 +5,7 @@ import operator
 import os
 import reprlib
 import sys
+from collections.abc import Mapping
 
 from ._codes import EENV_NUMBER, EENV_RANK, EENV_UNSET
 from ._library import sentence
@@ -197,9 +198,15 @@ def own_fingerprint(dataset):
     return own if isinstance(own, (str, bytes, int)) else None
 
 
+# Their order is not that of the datasets or samples, or they are no numbers.
+_NO_LISTS = Mapping, set, frozenset, str, bytes
+
+
 def items(what, value):
     try:
-        return list(value)
+        if not isinstance(value, _NO_LISTS):
+            return list(value)
     except TypeError:
-        raise ValueError(f"{what} should be a list, but got "
-                         f"{what}={shown(value)}") from None
+        pass
+    raise ValueError(f"{what} should be a list, but got "
+                     f"{what}={shown(value)}")

@@ -204,6 +204,8 @@ class Schedules(unittest.TestCase):
                  "weights of its own"),
                 (lambda: Mix([9, 9], 0, 1, schedule=[(1, [1, 1])]),
                  "should be a Schedule"),
+                (lambda: Mix([9, 9], 0, 1, weights={0: 1, 1: 2}),
+                 "weights should be a list"),
                 (lambda: next(Mix([9, 9], 0, 1, stop="all", schedule=table)),
                  "stop rule NEVER"),
                 (lambda: Mix([9, 9], 0, 1, schedule=table).weigh([1, 2]),

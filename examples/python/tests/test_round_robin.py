@@ -218,10 +218,13 @@ class RoundRobins(unittest.TestCase):
                          "Invalid rank 2, rank should be in the interval "
                          "[0, 1]")
         for what in "lengths", "weights":
-            for value in 5, 2.5, range:
+            for value in 5, 2.5, range, "5", b"5":
                 self.assertIn(f"{what} should be a list", said(
                     RoundRobin, **{"lengths": [9], "batch_size": 1,
                                    what: value}))
+        for value in {0: 5}, {5}:
+            self.assertIn("weights should be a list", said(
+                RoundRobin, [9], 1, weights=value))
         for options, word in (
                 ({"lengths": []}, "lengths"),
                 ({"lengths": [-1]}, "length"),

@@ -290,6 +290,8 @@ class Distributed(unittest.TestCase):
         for options, word in (
                 (dict(weights=[1, 2]), "weights should have 3 items"),
                 (dict(weights=5), "weights should be a list"),
+                (dict(weights={0: 1, 1: 1, 2: 1}), "weights should be a list"),
+                (dict(weights="123"), "weights should be a list"),
                 (dict(weights=[1, "a", 2]), "weights should be numbers"),
                 (dict(weights=[1, -1, 2]), "a weight should be a number in"),
                 (dict(weights=[0, 0, 0]), "a weight should be above 0"),
