@@ -1069,12 +1069,14 @@ static inline int history_mix_next(history_mix_walk *walk)
     return code == STATESAMPLER_OK ? 1 : code;
 }
 
-/* Takes the mix back to the stretch's beginning, from a later epoch. */
+/* Takes the mix back to the stretch's beginning if it is in a later epoch. */
 static inline int history_mix_again(history_mix_walk *walk)
 {
     const size_t at = walk->stretch.at;
     int code;
 
+    if (walk->epoch == walk->stretch.begin_epoch)
+        return STATESAMPLER_OK;
     walk->stretch.at = 0;
     do { /* ends where it was */
         code = history_mix_next(walk);
@@ -1090,7 +1092,7 @@ static inline int history_mix_at(history_mix_walk *walk, uint32_t rank,
 {
     int code = STATESAMPLER_OK;
 
-    if (epoch != walk->epoch && walk->epoch != walk->stretch.begin_epoch)
+    if (epoch != walk->epoch)
         code = history_mix_again(walk);
     if (code == STATESAMPLER_OK && epoch != walk->epoch)
         code = history_mix_go(walk, epoch, 0);
@@ -1140,10 +1142,8 @@ static inline int history_mix_same_place(const void *a, const void *b,
 static inline int history_mix_enter(history_mix_walk *walk, uint64_t epoch)
 {
     const history_stretch *stretch = &walk->stretch;
-    int code = STATESAMPLER_OK;
+    const int code = history_mix_again(walk);
 
-    if (walk->epoch != stretch->begin_epoch)
-        code = history_mix_again(walk);
     if (code != STATESAMPLER_OK)
         return code;
     return history_mix_go(walk, epoch,
@@ -1242,13 +1242,10 @@ static inline int history_mix_ends_in(history_mix_walk *walk, const void *state,
                                       size_t size)
 {
     const history_stretch *stretch = &walk->stretch;
-    int code = STATESAMPLER_OK;
+    int code = history_mix_again(walk);
 
-    if (walk->epoch != stretch->begin_epoch)
-        code = history_mix_again(walk);
-    if (code != STATESAMPLER_OK)
-        return code;
-    code = history_mix_go(walk, stretch->end_epoch, stretch->end_step);
+    if (code == STATESAMPLER_OK)
+        code = history_mix_go(walk, stretch->end_epoch, stretch->end_step);
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_save(&walk->mix, walk->state, size);
     if (code != STATESAMPLER_OK ||

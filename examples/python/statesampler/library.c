@@ -486,7 +486,7 @@ EXPORT(int, record_next, (record *r))
     if (r->log.num_sources == 0) {
         return history_next(&r->walk);
     }
-    if (mix->stretch.at != 0 && mix->epoch != mix->stretch.begin_epoch) {
+    if (mix->stretch.at != 0) {
         int code = history_mix_again(mix);
 
         if (code != STATESAMPLER_OK) {
