@@ -156,7 +156,7 @@ build/gpu: bench/gpu.cu statesampler.h
 
 # What deps installs, for the tests.
 PACKAGES = g++ clang lld llvm libclang-rt-dev tcc nodejs npm node-typescript \
-    chromium chromium-sandbox binaryen esbuild \
+    advancecomp chromium chromium-sandbox binaryen esbuild \
     qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
     gcc-s390x-linux-gnu libc6-dev-s390x-cross \

@@ -22,9 +22,9 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-1700000000}
 
 mkdir -p "$1"
 build --sdist examples/python
-for tool in clang lld; do
+for tool in clang lld advzip; do
     command -v $tool >/dev/null || {
-        echo "skip Python's wheel: install clang and lld"
+        echo "skip Python's wheel: install clang, lld and advancecomp"
         mv "$work"/made/* "$1"
         exit 0
     }
@@ -34,4 +34,5 @@ package=$(echo "$work"/statesampler-*/statesampler)
 sh examples/packaging/wheel/libraries.sh "$package" || exit 1
 "$python" examples/packaging/wheel/checksums.py "$package" || exit 1
 build --wheel "${package%/*}"
+advzip --recompress -3 --quiet "$work"/made/*.whl
 mv "$work"/made/* "$1"

@@ -399,7 +399,8 @@ list_tests() {
     }
     add_test 'pip: what cannot be installed or loaded says what to do' \
         refusals $python
-    if tool clang "pip: Python's wheel" && tool lld "pip: Python's wheel"; then
+    if tool clang "pip: Python's wheel" && tool lld "pip: Python's wheel" &&
+        tool advzip "pip: Python's wheel"; then
         add_test 'pip: one wheel for all platforms; two ranks, then one; kills' \
             without_torch $python
         add_test 'pip: the wheel on another platform, in an archive, damaged' \

@@ -76,7 +76,8 @@ list_tests() {
     add_test 'PyTorch: ledgers, groups, packs, spread; killed, and beside others' \
         torch $python test_ledger test_repeat test_pack test_spread
     if sh examples/python/tests/python.sh build setuptools wheel >/dev/null 2>&1 &&
-        tool clang "PyTorch: Python's wheel" && tool lld "PyTorch: Python's wheel"
+        tool clang "PyTorch: Python's wheel" && tool lld "PyTorch: Python's wheel" &&
+        tool advzip "PyTorch: Python's wheel"
     then
         add_test "PyTorch: with the library of the wheel" \
             by_wheel $python test_seeds test_round_robin test_spread test_pack
