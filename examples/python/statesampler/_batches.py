@@ -21,8 +21,9 @@ class LoaderRecord(Record):
         for _ in self.stretches():
             units = self._units(epoch)
             if units:
+                short = -units.start % self._size
                 yield range(max(first, self._number(units.start)),
-                            min(last + 1, self._number(units.stop)))
+                            min(last + 1, self._number(units.stop + short)))
 
     def _check(self):
         """That it ends with a batch."""

@@ -74,9 +74,10 @@ class Past:
         run.load(_bare(cursor.save()))
         return cls(run)
 
-    def noted(self, cursor, act):
-        """The same and what is now done to the run, at a cursor."""
-        run, state = _begun(cursor), _bare(cursor.save())
+    def noted(self, cursor, act, begun):
+        """The same and what is now done to the run, at a cursor that has gone
+        straight on from the state `begun`."""
+        run, state = _begun(cursor), _bare(begun)
         try:
             run.load((self._run or run).history() + state)
         except ValueError as error:
@@ -84,6 +85,7 @@ class Past:
                 raise
             run.load(state)
         before = run.history()
+        run.go_to(cursor.step)
         act(run)
         return self if run.history() == before else Past(run)
 

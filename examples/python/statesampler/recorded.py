@@ -57,6 +57,10 @@ class Recorded:
     def seek(self, step):
         self._note(self._c_seek, whole("step", step, 0, 2**64))
 
+    def go_to(self, step):
+        """As if it had gone there by itself: nothing is noted."""
+        self._plain.seek(self, step)
+
     def save(self, history=True):
         """The history and the state. history=False: the state alone, as
         statesampler.h reads it."""

@@ -218,7 +218,9 @@ class _Resumable(Steps):
                 self._turn_over()
             elif loop.total is not None and (
                     again or loop.saved != loop.batches):
-                self._cursor.seek(loop.start)
+                with self._steered(lambda run: run.seek(loop.start),
+                                   loop.state):
+                    self._cursor.seek(loop.start)
         elif alone is not None:
             if alone.has_all() and not again:
                 self._turn_over()
@@ -277,13 +279,13 @@ class _Resumable(Steps):
         return found
 
     @contextlib.contextmanager
-    def _steered(self, act):
+    def _steered(self, act, begun=None):
         """Around what moves the cursor from where it stands, as `act` moves a
-        run: that is noted. After a loop that nothing counts nobody knows what
-        was served."""
+        run: that is noted. What goes back says where the loop has begun. After
+        a loop that nothing counts nobody knows what was served."""
         past, known = self._past, not self._uncounted
         if past is not None and known:
-            past = past.noted(self._cursor, act)
+            past = past.noted(self._cursor, act, begun or self._cursor.save())
         yield
         if past is not None:
             self._past = past if known else Past.from_here(self._cursor)

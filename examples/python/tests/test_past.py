@@ -46,13 +46,13 @@ class Run:
         """So many steps, or to the end of the epoch."""
         self.loops = self.loops or [iter(each) for each in self.loaders]
         for _ in range(count):
-            place = self.place()
-            padding = [each.padding(place[1]) for each in self.samplers]
             batches = [next(each, None) for each in self.loops]
             if batches[0] is None:
                 self.loops = None
                 return
-            self.served.setdefault(place, []).append(
+            epoch, step = self.place()
+            padding = [each.padding(step - 1) for each in self.samplers]
+            self.served.setdefault((epoch, step - 1), []).append(
                 [(batch or [], repeats)
                  for batch, repeats in zip(batches, padding)])
 
@@ -68,6 +68,11 @@ class Run:
         loop = self.samplers[0]._loop
         if loop is None or loop.over:
             self.loops = None
+
+    def alike(self):
+        """With "uneven" only some ranks may have all of the epoch."""
+        return len({(each._has_all(), each.epoch)
+                    for each in self.samplers}) == 1
 
     def state(self):
         states = [each.state_dict() for each in self.loaders]
@@ -97,16 +102,16 @@ class Run:
 
     def act(self):
         random = self.random
-        kind = random.randrange(7)
+        kind = random.randrange(8)
         if kind < 2:
             self.resume()
+        elif not self.alike():
+            pass
         elif kind == 2:
             epoch = random.randrange(4)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                # Of an epoch that it has served it would go back to the start.
-                if not self.samplers[0]._has_all():
-                    self.all(lambda each: each.set_epoch(epoch))
+                self.all(lambda each: each.set_epoch(epoch))
         elif kind == 3:
             epoch = random.randrange(4)
             self.all(lambda each: each.begin(epoch))
@@ -115,6 +120,8 @@ class Run:
             self.all(lambda each: each.set_start_iter(step))
         elif kind == 5:
             self.steer()
+        elif kind == 6:
+            self.loops = None   # The next one starts over.
         self.serve(random.randrange(9))
 
 
@@ -158,7 +165,7 @@ class TurnsRun(Run):
             weights=random.choice([None, [random.randrange(1, 4)
                                           for _ in self.lengths]]),
             stop=random.choice(["first", "all", "restart", "never"]),
-            drop_last=random.random() < .3,
+            drop_last=random.random() < .3 and min(self.lengths) > 20,
             partition=random.choice(["interleaved", "blocked"]))
 
     def make(self, rank):
@@ -179,6 +186,10 @@ class TurnsRun(Run):
         self.all(lambda each: each.weigh(weights))
 
 
+def one_loop(sampler, n):
+    return StatefulLoader(Uncounted(range(n), 4, sampler=sampler), sampler)
+
+
 class Pasts(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -195,7 +206,8 @@ class Pasts(unittest.TestCase):
             error.getvalue() or out.getvalue())
 
     def check(self, run):
-        torch.save({"sampler": run.state()}, self.path)
+        state = run.state()
+        torch.save({"sampler": state}, self.path)
         options = run.asked
         for (epoch, step), times in run.served.items():
             said = self.ask(*options, "--all", "--epoch", epoch, "--steps",
@@ -211,7 +223,9 @@ class Pasts(unittest.TestCase):
                     said = self.ask(*options, "--epoch", epoch, "--steps",
                                     f"{step}..{step}")
                     self.assertIsInstance(said, str, (epoch, step))
-                    self.assertIn(f"step {step} of epoch {epoch}: ", said)
+                    self.assertIn(f"step {step} of epoch {epoch}: "
+                                  if "history" in state else
+                                  "a state is one place", said)
         # Each place at which some samples were served.
         for epoch in {epoch for epoch, _ in run.served}:
             places = collections.defaultdict(set)
@@ -261,10 +275,13 @@ class Pasts(unittest.TestCase):
                 loader = StatefulLoader(one, one)
                 for _ in loader:
                     self.assertEqual(one.state_dict()["history"], "")
-                next(iter(loader))      # To look at a batch does nothing.
             other = make()
             other.load_state_dict(one.state_dict())
             self.assertEqual(other.state_dict()["history"], "")
+            loader = StatefulLoader(other, other)
+            next(iter(loader))      # It is served again.
+            next(iter(loader))
+            self.assertIn(b"SSH1".hex(), other.state_dict()["history"])
             one.set_start_iter(5)
             other.load_state_dict(one.state_dict())
             for each in (one, other, pickle.loads(pickle.dumps(one))):
@@ -328,6 +345,18 @@ class Pasts(unittest.TestCase):
         self.assertIn("not served", self.ask(
             "--batch-size", 4, "--epoch", 0, "--where", last[0],
             "--drop-last"))
+
+    def test_resized_at_an_end(self):
+        """The epoch goes on after a last batch that is not full."""
+        one = StatefulDistributedSampler(range(14), 1, 0, shuffle=False,
+                                         batch_size=4)
+        list(zip(range(4), one_loop(one, 14)))
+        one.resize(16)
+        list(zip(range(1), one_loop(one, 16)))
+        torch.save(one.state_dict(), self.path)
+        self.assertEqual(self.ask("--batch-size", 4, "--steps", "3..4"),
+                         ["epoch 0 step 3 rank 0: 12 13",
+                          "epoch 0 step 4 rank 0: 14 15"])
 
     def test_carry(self):
         """Steps count on through all epochs."""
