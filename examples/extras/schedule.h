@@ -19,7 +19,9 @@
          train(batch, count);
 
    Save s and mix together, with the weights. After a load, go on in the same
-   way. If `plan` depends on its arguments alone, schedule_seek finds any turn.
+   way. If `plan` depends on its arguments alone, schedule_seek goes to any turn,
+   and schedule_at says what any turn serves: those of stages to come, and those
+   of earlier stages after schedule_set_start.
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
@@ -38,8 +40,17 @@
 
 STATESAMPLER_WRAP_BEGIN
 
-/* What a schedule does to the mix. Define them before the include to note it,
-   too, in a history. */
+/* What a schedule does to the mix. Define the first two before the include to
+   note it, too, in a history. Then no seek goes back to an earlier stage, but if
+   you also define the third: it takes the mix to turn 0, with its sources in
+   the epochs of schedule_epochs, as history_mix_begin does. */
+#ifndef SCHEDULE_BEGIN
+#ifdef SCHEDULE_SEEK
+#define SCHEDULE_BEGIN(s, mix) SCHEDULE_ETURN
+#else
+#define SCHEDULE_BEGIN(s, mix) schedule_begin_mix(s, mix)
+#endif
+#endif
 #ifndef SCHEDULE_WEIGH
 #define SCHEDULE_WEIGH(mix, weights) statesampler_mix_weigh(mix, weights)
 #endif
@@ -65,6 +76,7 @@ typedef struct schedule_source {
     uint32_t total; /* turns of several stages */
     int64_t owed;   /* tokens; or turns in units of 1 / ONE */
     int64_t due;    /* turns, with what is owed, in units of 1 / ONE */
+    uint64_t epoch; /* at turn 0; NONE: not known */
 } schedule_source;
 
 typedef struct schedule {
@@ -96,7 +108,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
-        return "the mix is not in the schedule's stage, or past the turn";
+        return "the mix is not in the schedule's stage, or the turn is before "
+               "it and schedule_set_start was not called";
     case SCHEDULE_ETOKENS:
         return "with shares of tokens, the stages to come are not known";
     case SCHEDULE_EOWED:
@@ -119,6 +132,8 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->begin = s->end = 0;
     memset(sources, 0, num_sources * sizeof *sources);
     memset(weights, 0, num_sources * sizeof *weights);
+    while (num_sources != 0)
+        sources[--num_sources].epoch = STATESAMPLER_NONE;
 }
 
 /* --- shares as whole numbers ---------------------------------------------- */
@@ -400,6 +415,86 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
     return STATESAMPLER_OK;
 }
 
+/* --- turn 0 --------------------------------------------------------------- */
+
+/* Notes the epochs in which the sources of a mix begin, so that earlier stages
+   can be found again. Call it where the mix is at turn 0: before the first
+   turn, or before the states are loaded. ETURN: it is not there. */
+static inline int schedule_set_start(schedule *s, const statesampler_mix *mix)
+{
+    uint32_t i;
+
+    if (mix->num_sources != s->num_sources)
+        return STATESAMPLER_EMISMATCH_SOURCES;
+    for (i = 0; i < s->num_sources; i++) {
+        const statesampler *own = &mix->sources[i].sampler;
+
+        if (statesampler_mix_turn(mix) != 0 || statesampler_step(own) != 0 ||
+            statesampler_position(own) != 0)
+            return SCHEDULE_ETURN;
+    }
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].epoch = statesampler_epoch(&mix->sources[i].sampler);
+    return STATESAMPLER_OK;
+}
+
+/* Writes these epochs: num_sources of them. */
+static inline void schedule_epochs(const schedule *s, uint64_t *epochs)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        epochs[i] = s->sources[i].epoch;
+}
+
+/* Takes a mix to turn 0, as it then was. The weights stay. */
+static inline int schedule_begin_mix(const schedule *s, statesampler_mix *mix)
+{
+    const uint64_t epoch = statesampler_mix_epoch(mix);
+    uint32_t i;
+    int code;
+
+    for (i = 0; i < s->num_sources; i++) {
+        mix->sources[i].weight = mix->sources[i].in_mix.weight;
+        statesampler_begin(&mix->sources[i].sampler, s->sources[i].epoch);
+    }
+    code = statesampler_mix_init(mix, mix->sources, mix->num_sources,
+                                 mix->stop);
+    mix->epoch = epoch;
+    return code;
+}
+
+/* Whether a turn is before all that the mix knows by itself: in an earlier
+   stage, or before a load or a change of ranks. */
+static inline int schedule_is_past(const schedule *s,
+                                   const statesampler_mix *mix, uint64_t turn)
+{
+    return turn < s->begin || turn < mix->base_turn;
+}
+
+/* OK if a turn can be found from turn 0 on. */
+static inline int schedule_check_start(schedule *s, uint64_t turn,
+                                       schedule_plan *plan, void *context)
+{
+    if (s->sources[0].epoch == STATESAMPLER_NONE)
+        return SCHEDULE_ETURN;
+    if (turn > plan(s, 0, context) && s->sources[0].mean != 0)
+        return SCHEDULE_ETOKENS;
+    return STATESAMPLER_OK;
+}
+
+/* Begins again at turn 0, where the mix is now. */
+static inline void schedule_restart(schedule *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].owed = 0;
+    s->begin = s->end = 0;
+}
+
+/* --- any turn ------------------------------------------------------------- */
+
 /* Sums up the turns of stages that are passed over. */
 static inline void schedule_sum(schedule *s)
 {
@@ -428,24 +523,15 @@ static inline void schedule_pass(schedule *s, statesampler_mix *mix)
     (void)SCHEDULE_SEEK(mix, s->end);
 }
 
-/* Goes on to any turn from the present one on, in the time that it takes to
-   plan the stages between. To go back, begin again with schedule_init and
-   mix_init. ETURN: the turn has been passed. ETOKENS: stages to come are not
-   known. If a stage between is impossible, both are then at its beginning. */
-static inline int schedule_seek(schedule *s, statesampler_mix *mix,
-                                uint64_t turn, schedule_plan *plan,
-                                void *context)
+/* Goes on to the stage that a turn after the present one is in. */
+static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
+                                   uint64_t turn, schedule_plan *plan,
+                                   void *context)
 {
-    int code = schedule_check(s, mix), last;
+    int code = SCHEDULE_SEEK(mix, s->end), last;
     uint32_t turns;
     int64_t total;
 
-    if (code != STATESAMPLER_OK)
-        return code;
-    if (turn < statesampler_mix_turn(mix))
-        return SCHEDULE_ETURN;
-    if (turn > s->end)
-        code = SCHEDULE_SEEK(mix, s->end);
     while (code == STATESAMPLER_OK && turn > s->end) {
         turns = plan(s, s->end, context);
         code = schedule_stage(&total, s, turns);
@@ -463,6 +549,30 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
         if (!last)
             schedule_sum(s);
     }
+    return code;
+}
+
+/* Moves to any turn, in the time that it takes to plan the stages between; back
+   to an earlier stage, those from turn 0 on. A run that goes back is one that
+   goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
+   is in an earlier stage, and turn 0 is not known. ETOKENS: stages to come are
+   not known. If a stage on the way is impossible, both are then at its
+   beginning. */
+static inline int schedule_seek(schedule *s, statesampler_mix *mix,
+                                uint64_t turn, schedule_plan *plan,
+                                void *context)
+{
+    int code = schedule_check(s, mix);
+
+    if (code == STATESAMPLER_OK && schedule_is_past(s, mix, turn)) {
+        code = schedule_check_start(s, turn, plan, context);
+        if (code == STATESAMPLER_OK)
+            code = SCHEDULE_BEGIN(s, mix);
+        if (code == STATESAMPLER_OK)
+            schedule_restart(s);
+    }
+    if (code == STATESAMPLER_OK && turn > s->end)
+        code = schedule_seek_on(s, mix, turn, plan, context);
     return code == STATESAMPLER_OK ? SCHEDULE_SEEK(mix, turn) : code;
 }
 
@@ -488,6 +598,32 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
     if (code == STATESAMPLER_OK)
         schedule_begin(s, total, turns);
     return code;
+}
+
+/* A rank's samples in any turn, as mix_at gives them: in the present stage, in
+   one to come, or in an earlier one. Those before a load or a change of ranks
+   are those of a run that goes straight from turn 0, as its ranks and batches
+   are now: what was served then is in a history. Errors: as schedule_seek. It
+   moves s and mix to the turn's stage, and notes nothing: ask copies, into
+   which you load the states. Asked in their order, turns cost least. */
+static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
+                              uint64_t *out, size_t *count, uint32_t *source,
+                              schedule_plan *plan, void *context)
+{
+    int code = schedule_check(s, mix);
+
+    if (code == STATESAMPLER_OK && schedule_is_past(s, mix, turn)) {
+        code = schedule_check_start(s, turn, plan, context);
+        if (code == STATESAMPLER_OK)
+            code = schedule_begin_mix(s, mix);
+        if (code == STATESAMPLER_OK)
+            schedule_restart(s);
+    }
+    while (code == STATESAMPLER_OK && turn >= s->end)
+        code = schedule_go_on(s, mix, plan, context);
+    return code == STATESAMPLER_OK
+               ? statesampler_mix_at(mix, turn, out, count, source)
+               : code;
 }
 
 /* The turn and the place at which a source's sample is served in its source's

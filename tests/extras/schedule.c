@@ -78,6 +78,7 @@ static void begin(run *r, const story *tale)
         memset(&desc, 0, sizeof desc);
         desc.num_samples = 1 + i % 7 * 5;
         desc.stream = i;
+        desc.epoch = i % 3;
         CHECK(statesampler_init(&r->sources[i].sampler, &desc) ==
               STATESAMPLER_OK);
         r->sources[i].weight = 1;
@@ -85,6 +86,7 @@ static void begin(run *r, const story *tale)
     CHECK(statesampler_mix_init(&r->mix, r->sources, tale->num_sources,
                                 tale->stop) == STATESAMPLER_OK);
     schedule_init(&r->s, r->shares, r->weights, tale->num_sources);
+    CHECK(schedule_set_start(&r->s, &r->mix) == STATESAMPLER_OK);
 }
 
 /* --- a stage against the definition --------------------------------------- */
@@ -276,7 +278,143 @@ static void test_places(int cases)
     }
 }
 
-/* Turns past 2^32, over many sums of stages. */
+/* What a turn serves. */
+typedef struct served {
+    uint32_t source;
+    uint64_t sample;
+} served;
+
+enum { LOG = 12000 };
+
+static void take_noted(run *r, story *tale, served *log, uint64_t turns)
+{
+    size_t count;
+
+    for (; turns > 0; turns--, log++) {
+        CHECK(schedule_follow(&r->s, &r->mix, tell, tale) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r->mix, &log->sample, &count,
+                                    &log->source) == 1);
+    }
+}
+
+static void check_at(run *r, story *tale, const served *log, uint64_t turn)
+{
+    served found = {0, 0};
+    size_t count = 0;
+
+    CHECK(schedule_at(&r->s, &r->mix, turn, &found.sample, &count,
+                      &found.source, tell, tale) == 1);
+    CHECK(count == 1 && found.source == log[turn].source &&
+          found.sample == log[turn].sample);
+}
+
+/* Any turn, forward or back, is found from any place, also after a load; and
+   so does a seek find it. */
+static void test_any_turn(int cases)
+{
+    static run straight, other;
+    static served log[LOG];
+    static unsigned char state[2 * STATE];
+    int k, i;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const uint64_t most = 3 * (uint64_t)tale.longest + 50;
+        uint64_t from = check_random(most), turn;
+        size_t size;
+
+        CHECK(most + 50 <= LOG);
+        begin(&straight, &tale);
+        take_noted(&straight, &tale, log, most + 50);
+        begin(&other, &tale);
+        take(&other, &tale, from);
+        if (k % 2) {
+            size = save(&other, state);
+            begin(&other, &tale);
+            load(&other, state, size);
+        }
+        for (i = 0; i < 20; i++)
+            check_at(&other, &tale, log, check_random(most));
+        check_at(&other, &tale, log, most + 49);
+        check_at(&other, &tale, log, 0);
+        for (i = 0; i < 5; i++) {
+            turn = check_random(most);
+            CHECK(schedule_seek(&other.s, &other.mix, turn, tell, &tale) ==
+                  STATESAMPLER_OK);
+            CHECK(statesampler_mix_turn(&other.mix) == turn);
+            begin(&straight, &tale);
+            take(&straight, &tale, turn);
+            check_alike(&straight, &other, &tale, 9);
+        }
+    }
+}
+
+/* On other ranks, an earlier turn is that of a straight run on those. */
+static void test_other_ranks(void)
+{
+    static run straight, other;
+    static served log[LOG];
+    story tale = {5, 9, STATESAMPLER_STOP_NEVER, 8, 0, 0};
+    uint64_t turn;
+
+    begin(&straight, &tale);
+    CHECK(statesampler_mix_reshape(&straight.mix, 1, 2) == STATESAMPLER_OK);
+    take_noted(&straight, &tale, log, 100);
+    begin(&other, &tale);
+    take(&other, &tale, 100);
+    CHECK(statesampler_mix_reshape(&other.mix, 1, 2) == STATESAMPLER_OK);
+    for (turn = 99; turn > 0; turn--)
+        check_at(&other, &tale, log, turn);
+    begin(&other, &tale);
+    take(&other, &tale, 100);
+    CHECK(statesampler_mix_reshape(&other.mix, 1, 2) == STATESAMPLER_OK);
+    CHECK(schedule_seek(&other.s, &other.mix, 99, tell, &tale) ==
+          STATESAMPLER_OK);
+    begin(&straight, &tale);
+    CHECK(statesampler_mix_reshape(&straight.mix, 1, 2) == STATESAMPLER_OK);
+    take(&straight, &tale, 99);
+    check_alike(&straight, &other, &tale, 50);
+}
+
+/* A schedule that was not told how its mix begins, and one that was told
+   wrongly. */
+static void test_start(void)
+{
+    static run r, small;
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
+    story two = {2, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
+    unsigned char before[2 * STATE], after[2 * STATE];
+    uint64_t epochs[3] = {9, 9, 9}, sample;
+    size_t size, count;
+
+    begin(&r, &tale);
+    schedule_epochs(&r.s, epochs);
+    CHECK(epochs[0] == 0 && epochs[1] == 1 && epochs[2] == 2);
+    take(&r, &tale, 60);
+    CHECK(schedule_set_start(&r.s, &r.mix) == SCHEDULE_ETURN);
+    begin(&small, &two);
+    CHECK(schedule_set_start(&r.s, &small.mix) ==
+          STATESAMPLER_EMISMATCH_SOURCES);
+    CHECK(statesampler_seek(&small.sources[1].sampler, 1) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_init(&small.mix, small.sources, 2, two.stop) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_set_start(&small.s, &small.mix) == SCHEDULE_ETURN);
+    schedule_epochs(&r.s, epochs);
+    CHECK(epochs[0] == 0 && epochs[1] == 1 && epochs[2] == 2);
+
+    begin(&r, &tale);
+    schedule_init(&r.s, r.shares, r.weights, 3);
+    take(&r, &tale, 60);
+    size = save(&r, before);
+    CHECK(schedule_seek(&r.s, &r.mix, r.s.begin - 1, tell, &tale) ==
+          SCHEDULE_ETURN);
+    CHECK(schedule_at(&r.s, &r.mix, r.s.begin - 1, &sample, &count, NULL, tell,
+                      &tale) == SCHEDULE_ETURN);
+    CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+    CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) ==
+          STATESAMPLER_OK);
+}
+
 /* The turn in so many stages from here at which a source's sample comes, if the
    run takes them one after the other; NONE: it does not. */
 static uint64_t wait_for(run *r, story *tale, uint32_t source, uint64_t index,
@@ -345,6 +483,7 @@ static void test_locate(int cases)
     CHECK(here > cases / 50 && later > cases / 20 && before > cases / 20);
 }
 
+/* Turns past 2^32, over many sums of stages. */
 static uint32_t long_stages(schedule *s, uint64_t turn, void *context)
 {
     (void)context;
@@ -359,7 +498,8 @@ static uint64_t steps_of(const run *r, uint32_t i)
 {
     const statesampler *s = &r->sources[i].sampler;
 
-    return statesampler_epoch(s) * statesampler_num_steps(s) +
+    return (statesampler_epoch(s) - r->shares[i].epoch) *
+               statesampler_num_steps(s) +
            statesampler_step(s);
 }
 
@@ -501,6 +641,19 @@ static void test_tokens(int turns)
     CHECK(unknown > 5 && statesampler_mix_turn(&r.mix) == r.s.begin);
     CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, by_tokens, means) ==
           SCHEDULE_ETOKENS);
+    /* Of earlier stages the first one is known: what it had is not needed. */
+    turn = statesampler_mix_turn(&r.mix);
+    CHECK(schedule_seek(&r.s, &r.mix, 51, by_tokens, means) ==
+          SCHEDULE_ETOKENS);
+    CHECK(schedule_at(&r.s, &r.mix, 51, NULL, &count, &source, by_tokens,
+                      means) == SCHEDULE_ETOKENS);
+    CHECK(statesampler_mix_turn(&r.mix) == turn);
+    CHECK(schedule_at(&r.s, &r.mix, 49, NULL, &count, &source, by_tokens,
+                      means) == 1);
+    CHECK(schedule_at(&r.s, &r.mix, 50, NULL, &count, &source, by_tokens,
+                      means) == SCHEDULE_ETOKENS);
+    CHECK(schedule_seek(&r.s, &r.mix, 7, by_tokens, means) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&r.mix) == 7);
     tale = invent(1);
     begin(&r, &tale);
     take(&r, &tale, 500);
@@ -583,7 +736,6 @@ static void test_refusals(void)
 
     begin(&r, &tale);
     take(&r, &tale, 100);
-    CHECK(schedule_seek(&r.s, &r.mix, 99, tell, &tale) == SCHEDULE_ETURN);
     CHECK(schedule_locate(&r.s, &r.mix, 3, 0, 9, &turn, &place, tell, &tale) ==
           STATESAMPLER_ERANGE_SOURCE);
     CHECK(schedule_locate(&r.s, &r.mix, 1, 6, 9, &turn, &place, tell, &tale) ==
@@ -606,6 +758,8 @@ static void test_refusals(void)
     begin(&r, &tale);
     CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ESTOP);
     CHECK(schedule_seek(&r.s, &r.mix, 5, tell, &tale) == SCHEDULE_ESTOP);
+    CHECK(schedule_at(&r.s, &r.mix, 5, NULL, NULL, NULL, tell, &tale) ==
+          SCHEDULE_ESTOP);
     CHECK(schedule_locate(&r.s, &r.mix, 1, 0, 9, &turn, &place, tell, &tale) ==
           SCHEDULE_ESTOP);
 
@@ -657,6 +811,9 @@ int main(int argc, char **argv)
 
     test_stages(reduced ? 20 : 500);
     test_places(reduced ? 20 : 500);
+    test_any_turn(reduced ? 10 : 200);
+    test_other_ranks();
+    test_start();
     test_locate(reduced ? 300 : 1000);
     test_far();
     test_longest();
