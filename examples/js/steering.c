@@ -168,6 +168,22 @@ WEB(int, mix_weigh, (history *h, size_t room, statesampler_mix *mix,
     return history_mix_weigh(history_behind(h, room), mix_at(mix), weights);
 }
 
+/* Notes that a mix has been begun, as this one is. */
+WEB(int, mix_begin, (history *h, size_t room, statesampler_mix *mix,
+                     statesampler_mix *begun))
+{
+    uint32_t i;
+
+    history_behind(h, room);
+    history_note(h, HISTORY_EPOCH, statesampler_mix_epoch(mix),
+                 statesampler_mix_turn(mix));
+    history_add(h, statesampler_mix_epoch(begun));
+    for (i = 0; i < begun->num_sources; i++)
+        history_add(h, statesampler_epoch(&mix_at(begun)->sources[i].sampler));
+    history_mix_led_to(h, begun);
+    return STATESAMPLER_OK;
+}
+
 WEB(int, mix_reshape, (history *h, size_t room, statesampler_mix *mix,
                        uint32_t rank, uint32_t world_size))
 {
@@ -383,6 +399,7 @@ WEB(int, mix_locate, (reading *r, uint64_t epoch, uint32_t source,
 FROM_JS(plan) uint32_t js_plan(void *s, uint64_t turn);
 FROM_JS(weigh) void js_weigh(const uint32_t *weights);
 FROM_JS(seek) void js_seek(uint64_t turn);
+FROM_JS(begin) void js_begin(const statesampler_mix *mix);
 
 static int weigh_both(statesampler_mix *mix, const uint32_t *weights)
 {
@@ -402,9 +419,23 @@ static int seek_both(statesampler_mix *mix, uint64_t turn)
     return code;
 }
 
+struct schedule;
+static int begin_both(const struct schedule *s, statesampler_mix *mix);
+
 #define SCHEDULE_WEIGH weigh_both
 #define SCHEDULE_SEEK seek_both
+#define SCHEDULE_BEGIN begin_both
 #include "examples/extras/schedule.h"
+
+/* JavaScript's mix becomes the copy, which has been begun. */
+static int begin_both(const schedule *s, statesampler_mix *mix)
+{
+    const int code = schedule_begin_mix(s, mix);
+
+    if (code == STATESAMPLER_OK)
+        js_begin(mix);
+    return code;
+}
 
 /* A schedule that JavaScript has copied, with its sources and weights. */
 static schedule *schedule_behind(schedule *s)
@@ -415,13 +446,15 @@ static schedule *schedule_behind(schedule *s)
 }
 
 WEB(int, schedule_init, (schedule *s, uint32_t num_sources,
-                         const statesampler_mix *mix))
+                         statesampler_mix *mix))
 {
+    mix_at(mix);
     if (mix->stop != STATESAMPLER_STOP_NEVER)
         return SCHEDULE_ESTOP;
     s->num_sources = num_sources;
     schedule_behind(s);
     schedule_init(s, s->sources, s->weights, num_sources);
+    (void)schedule_set_start(s, mix); /* a mix that is elsewhere has none */
     return STATESAMPLER_OK;
 }
 
@@ -462,6 +495,13 @@ WEB(int, schedule_seek, (schedule *s, statesampler_mix *mix, uint64_t turn))
 
     tell_stage(s);
     return code;
+}
+
+/* Takes both to a turn's stage. */
+WEB(int, schedule_at, (schedule *s, statesampler_mix *mix, uint64_t turn))
+{
+    return schedule_at(schedule_behind(s), mix_at(mix), turn, NULL, NULL, NULL,
+                       ask_plan, NULL);
 }
 
 /* Sets words: the place, as `locate`, and the turn. */

@@ -13,7 +13,8 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     ETURNS     a stage should have 1 to 2^28 turns
     EMEANS     means are 0 or too large, of some sources only, or missing
     ESTOP      a mix with a schedule should have the stop rule "never"
-    ETURN      the mix is not in the schedule's stage, or is past the turn
+    ETURN      the mix is not in the schedule's stage; or the turn is before it,
+               and the mix was not at turn 0 when the schedule was made
     ETOKENS    with shares of tokens, the stages to come are not known
     ELATER     the sample does not come in the stages that were looked at */
 export class SteeringError extends Error {
@@ -126,9 +127,13 @@ export interface Schedule<T extends number | bigint = number>
     next<A extends IndexArray>(into: A): Turn<Plain<A>> | null;
     /** Begins a stage if it is time for one. `next` does it by itself. */
     follow(): void;
-    /** To any turn from the present one on. If a stage between is impossible,
-        the mix is then at its beginning. */
+    /** To any turn. Before the present stage: as if the run went straight from
+        turn 0. If a stage between is impossible, the mix is then at its
+        beginning. */
     seek(turn: Whole): void;
+    /** What any turn serves, in the same way. */
+    at(turn: Whole): Turn<Indices<T>> | null;
+    at<A extends IndexArray>(turn: Whole, into: A): Turn<Plain<A>> | null;
     /** As the mix's, but in this stage or in one of the next 10,000. A sample
         may never come, so there is a bound. */
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
@@ -143,8 +148,9 @@ export interface Schedule<T extends number | bigint = number>
 
 export const Schedule: {
     /** The mix is at turn 0, or both will be loaded; its stop rule is "never".
-        plan: the stage that begins at a turn; for `seek`, a function of the
-        turn alone. */
+        Its at, locate, next and seek are then the schedule's. plan: the stage
+        that begins at a turn; for at and seek, a function of the turn alone.
+        */
     new <T extends number | bigint>(mix: Mix<T>, plan: (turn: T) => Stage):
         Schedule<T>;
 };

@@ -35,6 +35,7 @@ const c = new WebAssembly.Instance(new WebAssembly.Module(inflate(packed)), {
         plan: (schedule, turn) => host.plan(schedule, unsigned(turn)),
         weigh: (weights) => host.weigh(weights >>> 0),
         seek: (turn) => host.seek(unsigned(turn)),
+        begin: (mix) => host.begin(mix >>> 0),
     } }).exports;
 
 /* --- memory --------------------------------------------------------------- */
@@ -78,6 +79,13 @@ const [PLACE, SAMPLER] = Array.from(
 function structOf(thing, size) {
     enter(thing);
     return new Uint8Array(main.memory.buffer).slice(PLACE, PLACE + size);
+}
+
+/* A mix becomes what such a struct says, but for its first word: where it has
+   its sources. */
+function become(mix, struct) {
+    enter(mix);
+    new Uint8Array(main.memory.buffer).set(struct.subarray(4), PLACE + 4);
 }
 
 /* What a mix's state says. */
@@ -504,6 +512,15 @@ export class Schedule extends Tagged {
             check(c.schedule_init(s, this.#count, copy));
             this.#bytes = get(s, size);
         });
+        /* By itself the mix would go on with the weights of its stage. */
+        for (const name of ["at", "locate", "next", "seek"])
+            Object.defineProperty(mix, name, { configurable: true, value:
+                (...given) => this[name](...given) });
+    }
+
+    /* A method of the mix's class. */
+    #own(name, ...given) {
+        return Object.getPrototypeOf(this.#mix)[name].apply(this.#mix, given);
     }
 
     /* What a plan says, for each source. */
@@ -547,7 +564,14 @@ export class Schedule extends Tagged {
             plan: tried((place, turn) => this.#ask(place, turn)),
             weigh: tried((at) => mix.weigh(
                 new Uint32Array(c.memory.buffer, at, count).slice())),
-            seek: tried((turn) => mix.seek(turn)),
+            seek: tried((turn) => this.#own("seek", turn)),
+            begin: tried((at) => {
+                const act = () => become(mix, get(at, this.#size));
+                notes.has(mix)
+                    ? notes.get(mix).note(act, (h, room, s) =>
+                        c.mix_begin(h, room, s, at))
+                    : act();
+            }),
         };
     }
 
@@ -589,7 +613,24 @@ export class Schedule extends Tagged {
     /* The mix's next turn. */
     next(into) {
         this.follow();
-        return this.#mix.next(into);
+        return this.#own("next", into);
+    }
+
+    /* The mix goes to the turn's stage, and back to its place. */
+    at(turn, into) {
+        const to = big("turn", turn), mix = this.#mix;
+        const struct = structOf(mix, this.#size);
+        try {
+            this.#steer((s, copy) => {
+                const code = c.schedule_at(s, copy, to);
+                if (code >= 0)
+                    become(mix, get(copy, this.#size));
+                return code;
+            }, () => false);
+            return this.#own("at", to, into);
+        } finally {
+            become(mix, struct);
+        }
     }
 
     *[Symbol.iterator]() {
@@ -597,8 +638,7 @@ export class Schedule extends Tagged {
             yield turn;
     }
 
-    /* To any turn from the present one on. (C may have moved both though it
-       returns an error.) */
+    /* To any turn. (C may have moved both though it returns an error.) */
     seek(turn) {
         const to = big("turn", turn);
         this.#steer((s, copy) => c.schedule_seek(s, copy, to), () => true);

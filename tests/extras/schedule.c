@@ -652,6 +652,7 @@ static void test_tokens(int turns)
                       means) == 1);
     CHECK(schedule_at(&r.s, &r.mix, 50, NULL, &count, &source, by_tokens,
                       means) == SCHEDULE_ETOKENS);
+    CHECK(schedule_seek(&r.s, &r.mix, 50, by_tokens, means) == STATESAMPLER_OK);
     CHECK(schedule_seek(&r.s, &r.mix, 7, by_tokens, means) == STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&r.mix) == 7);
     tale = invent(1);

@@ -27,6 +27,8 @@ for (const { source, indices } of schedule) {
     break;
 }
 schedule.seek(99n);
+sum += schedule.at(5)!.indices[0] +
+    schedule.at(5n, new Uint32Array(9))!.indices[0];
 sum += schedule.locate(1, 5n).turn;
 schedule.load(schedule.save());
 const kind: "ESKIPPED" | null =

@@ -23,6 +23,9 @@
 static history h;
 #define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&h, mix, weights)
 #define SCHEDULE_SEEK(mix, turn) history_mix_seek(&h, mix, turn)
+struct schedule;
+static int noted_begin(const struct schedule *to, statesampler_mix *mix);
+#define SCHEDULE_BEGIN noted_begin
 #include "examples/extras/schedule.h"
 
 #include <stdio.h>
@@ -40,6 +43,14 @@ static schedule_source shares[SOURCES];
 static uint32_t plan_weights[SOURCES], tokens;
 static schedule s;
 static int has_schedule;
+
+static int noted_begin(const schedule *to, statesampler_mix *begun)
+{
+    uint64_t epochs[SOURCES];
+
+    schedule_epochs(to, epochs);
+    return history_mix_begin(&h, begun, statesampler_mix_epoch(begun), epochs);
+}
 
 static uint64_t number(void)
 {
@@ -162,7 +173,7 @@ static int begin_schedule(void)
     tokens = (uint32_t)number();
     has_schedule = 1;
     schedule_init(&s, shares, plan_weights, mix.num_sources);
-    return STATESAMPLER_OK;
+    return schedule_set_start(&s, &mix);
 }
 
 /* --- states --------------------------------------------------------------- */

@@ -477,7 +477,8 @@ test("random commands for a mix and a schedule, as in C", () => {
                         schedule.had(turn.source, 80 + now * 17 % 60);
                 }
             }],
-            seek: (to = random(99)) => [`seek ${to}`, () => run.seek(to)],
+            seek: (to = random(99)) => [
+                `seek ${to}`, () => RecordedMix.prototype.seek.call(run, to)],
             reshape: (to = 1 + random(3)) => [
                 `reshape ${to}`,
                 () => run.reshape({ rank: 0, worldSize: to })],
@@ -494,9 +495,8 @@ test("random commands for a mix and a schedule, as in C", () => {
         };
         /* Once the mix has been steered by hand, a schedule may refuse it. */
         const planned = {
-            plan: (to = run.turn + random(300) - 10) => [
-                `plan ${Math.max(to, 0)}`,
-                () => schedule.seek(Math.max(to, 0))],
+            plan: (to = random(run.turn + 300)) => [
+                `plan ${to}`, () => schedule.seek(to)],
             saved: () => ["saved", () => {
                 schedules.push(hex(schedule.save()));
                 return schedules.at(-1);
@@ -861,6 +861,72 @@ test("a schedule: shares, and any turn", () => {
     }
 });
 
+test("a schedule: what any turn serves, by the mix, too", () => {
+    const sources = range(4).map((i) => (
+        { numSamples: 10 + i, batchSize: 2, epoch: i, seed: 7 }));
+    const plan = (turn) => ({ turns: 3 + Number(turn) % 5, shares:
+        range(4).map((i) => (Number(turn) + i) % 3) });
+    const plain = ({ source, indices }) => [source, [...indices]];
+    for (const [kind, bigint] of [[Mix, false], [RecordedMix, true]]) {
+        const made = () => {
+            const mix = new kind(sources, { stop: "never", bigint });
+            return [mix, new Schedule(mix, plan)];
+        };
+        const [straight, all] = made();
+        const log = range(300).map(() => plain(all.next()));
+        const [mix, schedule] = made(), [loaded, after] = made();
+        range(100).forEach(() => mix.next());
+        loaded.load(mix.save());
+        after.load(schedule.save());
+        for (const one of [schedule, mix, after, loaded]) {
+            const before = [mix, schedule, loaded, after].map((each) =>
+                hex(each.save()));
+            for (const turn of [99, 100, 0, 299, 101, 50, ...range(40).map(() =>
+                random(300))])
+                same(plain(one.at(turn)), log[turn]);
+            const into = new BigUint64Array(5);
+            const { indices } = one.at(250n, into);
+            same([indices.buffer === into.buffer, [...indices].map(Number)],
+                 [true, log[250][1].map(Number)]);
+            assert.throws(() => one.at(-1), /^RangeError: turn must be/);
+            assert.throws(() => one.at(9, []), /^TypeError: an array of ind/);
+            same([mix, schedule, loaded, after].map((each) =>
+                hex(each.save())), before);
+        }
+        for (const turn of [250, 20, 0, 120, 119, 40]) {
+            const one = random(2) ? loaded : after;
+            one.seek(turn);
+            same(Number(loaded.turn), turn);
+            same(plain(one.next()), log[turn]);
+        }
+        same(plain(loaded[Symbol.iterator]().next().value), log[41]);
+        all.seek(42);
+        same(hex(all.save()), hex(after.save()));
+        if (kind === Mix)
+            continue;
+        /* What was served and what was skipped, the last 42 turns twice. */
+        const { history } = straight;
+        log.forEach((want, turn) => {
+            const found = history.at(turn, { epoch: 0 }).map(plain);
+            same(found, [want]);
+        });
+        all.next();
+        same(straight.history.at(42).map(plain), [log[42], log[42]]);
+    }
+    /* A mix that is elsewhere: nobody knows how it began. */
+    const [mix] = [new Mix(sources, { stop: "never" })];
+    range(9).forEach(() => mix.next());
+    const late = new Schedule(mix, plan);
+    const whole = new Mix(sources, { stop: "never" });
+    const other = new Schedule(whole, plan);
+    range(9).forEach(() => other.next());
+    late.load(other.save());
+    mix.load(whole.save());
+    same(plain(mix.next()), plain(whole.next()));
+    assert.throws(() => mix.at(0), { kind: "ETURN" });
+    refuses([mix, late], () => mix.seek(0), { kind: "ETURN" });
+});
+
 test("a schedule: where a sample comes", () => {
     const sources = range(4).map((i) => ({ numSamples: 10 + i, batchSize: 2 }));
     for (const bigint of [false, true]) {
@@ -984,7 +1050,6 @@ test("schedules that are impossible", () => {
     refuses([schedule], () => schedule.had(0, -5), /^RangeError: tokens must/);
     answer = good;
     schedule.next();
-    refuses([mix, schedule], () => schedule.seek(3), { kind: "ETURN" });
     refuses([mix, schedule], () => schedule.seek(-1), /^RangeError: turn must/);
     const state = schedule.save();
     for (const at of range(state.length)) {
@@ -995,9 +1060,10 @@ test("schedules that are impossible", () => {
     }
     refuses([schedule], () => schedule.load([1, 2]), /^TypeError: a state/);
     /* A mix that was moved by hand is not in the stage. */
-    mix.seek(50);
+    RecordedMix.prototype.seek.call(mix, 50);
     refuses([mix, schedule], () => schedule.next(), { kind: "ETURN" });
-    mix.seek(5);
+    refuses([mix, schedule], () => mix.at(50), { kind: "ETURN" });
+    RecordedMix.prototype.seek.call(mix, 5);
     /* A plan may use all of this, another schedule, too. */
     const inner = new Schedule(new Mix([DESC], { stop: "never" }),
                                () => ({ turns: 1, shares: [1] }));
