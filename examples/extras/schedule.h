@@ -30,9 +30,13 @@
    How: the turns of a stage go to the sources that are owed most (that is the
    cup game: Adler, Berenbrink, Friedetzky, Goldberg, Goldberg and Paterson, A
    proportionate fair scheduling rule with good worst-case performance, 2003).
-   At the end of a stage a source is ahead by less than one turn, and behind, in
-   the worst case, by 1 + 1/2 + ... + 1/D turns. All numbers are whole, so that
-   all machines agree. */
+   All numbers are whole, so that all machines agree.
+
+   How far from its share can one of D sources be at the end of a stage, ahead
+   or behind? Mostly about a turn. In the worst case (D - 1) / 2 turns: shares
+   must aim at that, and often be 0, as a source without a share keeps what it
+   is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
+   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 

@@ -14,6 +14,7 @@ typedef struct story {
     uint64_t seed;
     uint32_t tokens; /* 1: shares are of tokens */
     uint32_t equal;  /* 1: all shares are the same */
+    uint32_t on;     /* 1: no share is 0 */
 } story;
 
 static uint64_t draw(const story *tale, uint64_t turn, uint32_t i)
@@ -34,6 +35,8 @@ static uint32_t tell(schedule *s, uint64_t turn, void *context)
         s->sources[i].share = (double)(x >> 44) / (double)(1 + (x & 1023));
         if ((x >> 10) % 8 == 0)
             s->sources[i].share = 0;
+        if (tale->on)
+            s->sources[i].share += 0.01;
         if (tale->equal)
             s->sources[i].share = 3;
         s->sources[i].mean = tale->tokens ? 1 + (uint32_t)(x % 5000) : 0;
@@ -54,6 +57,7 @@ static story invent(uint32_t tokens)
     tale.tokens = tokens;
     /* Where all have the same due, the first come first. */
     tale.equal = check_random(4) == 0;
+    tale.on = check_random(3) == 0;
     if (tale.equal)
         tale.num_sources = (uint32_t)1 << check_random(6);
     return tale;
@@ -130,29 +134,47 @@ static void check_parts(const schedule *s)
     CHECK(parts == SCHEDULE_ONE);
 }
 
-/* 1 + 1/2 + ... + 1/D, in units of 1 / ONE. */
+/* 1/2 + 1/3 + ... + 1/D, in units of 1 / ONE. */
 static int64_t harmonic(uint32_t num_sources)
 {
     double sum = 0;
 
-    for (; num_sources > 0; num_sources--)
+    for (; num_sources > 1; num_sources--)
         sum += 1.0 / num_sources;
     return (int64_t)(sum * (double)SCHEDULE_ONE);
+}
+
+/* All are as near to their shares as the manual says. on: none has ever been
+   without one. */
+static void check_bounds(const schedule *s, int on)
+{
+    const int64_t most = (int64_t)(s->num_sources - 1) * SCHEDULE_ONE / 2;
+    int64_t sum = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        const int64_t owed = s->sources[i].owed;
+
+        CHECK(owed <= most && owed >= -most);
+        if (on)
+            CHECK(owed <= harmonic(s->num_sources) && owed > -SCHEDULE_ONE);
+        sum += owed;
+    }
+    CHECK(sum == 0);
 }
 
 static void test_stages(int cases)
 {
     static run r;
-    int k, stage;
+    int k, stage, always_on = 0;
 
     for (k = 0; k < cases; k++) {
         story tale = invent(0);
-        const int64_t behind = harmonic(tale.num_sources);
+        int on = 1;
 
         begin(&r, &tale);
         for (stage = 0; stage < 30; stage++) {
-            int64_t due[MOST], before[MOST], sum = 0;
-            int64_t waits = 0, ahead = 0; /* of those without a share */
+            int64_t due[MOST], before[MOST];
             uint32_t dealt[MOST], i;
             uint64_t turns;
 
@@ -162,25 +184,99 @@ static void test_stages(int cases)
                   STATESAMPLER_OK);
             turns = r.s.end - r.s.begin;
             check_parts(&r.s);
-            for (i = 0; i < tale.num_sources; i++)
+            for (i = 0; i < tale.num_sources; i++) {
                 due[i] = before[i] + (int64_t)turns * r.shares[i].part;
-            for (i = 0; i < tale.num_sources; i++)
-                if (r.shares[i].part == 0 && due[i] > 0)
-                    waits += due[i];
-                else if (r.shares[i].part == 0)
-                    ahead -= due[i];
+                on = on && r.shares[i].part > 0;
+            }
             deal(&r.s, due, (uint32_t)turns, dealt);
             for (i = 0; i < tale.num_sources; i++) {
                 CHECK(r.shares[i].turns == dealt[i]);
                 CHECK(r.weights[i] == (dealt[i] ? dealt[i] : STATESAMPLER_OFF));
                 CHECK(r.shares[i].owed == due[i]);
-                CHECK(due[i] > -SCHEDULE_ONE - waits);
-                CHECK(due[i] <= behind + ahead);
-                sum += due[i];
             }
-            CHECK(sum == 0);
+            check_bounds(&r.s, on);
         }
+        always_on += on;
     }
+    CHECK(always_on > cases / 5 && always_on < cases / 2);
+}
+
+/* --- shares that aim at the worst ----------------------------------------- */
+
+static uint32_t as_told(schedule *s, uint64_t turn, void *context)
+{
+    const double *shares = (const double *)context;
+    uint32_t i;
+
+    (void)turn;
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].share = shares[i];
+    return 1;
+}
+
+static double turns_owed(const run *r, uint32_t i)
+{
+    return (double)r->shares[i].owed / (double)SCHEDULE_ONE;
+}
+
+static void one_turn(run *r, double *shares, int on)
+{
+    CHECK(schedule_seek(&r->s, &r->mix, r->s.end + 1, as_told, shares) ==
+          STATESAMPLER_OK);
+    check_bounds(&r->s, on);
+}
+
+/* Two neighbours share a turn, the others have none, so that both would be owed
+   as much; the second one gets it. Again and again, each is owed a turn less
+   than the one before. */
+static void test_worst_of_some(uint32_t num_sources)
+{
+    static run r;
+    story tale = {1, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0, 0};
+    const double most = (num_sources - 1) / 2.0;
+    double shares[MOST];
+    uint32_t i, sweep;
+
+    tale.num_sources = num_sources;
+    begin(&r, &tale);
+    for (sweep = 0; sweep < 4 * num_sources * num_sources; sweep++)
+        for (i = 0; i + 1 < num_sources; i++) {
+            const double apart = turns_owed(&r, i) - turns_owed(&r, i + 1);
+
+            memset(shares, 0, sizeof shares);
+            shares[i] = (1 - apart) / 2 - 1e-6;
+            shares[i + 1] = (1 + apart) / 2 + 1e-6;
+            if (shares[i] > 0)
+                one_turn(&r, shares, 0);
+        }
+    CHECK(turns_owed(&r, 0) > most - 0.01);
+    CHECK(turns_owed(&r, num_sources - 1) < 0.01 - most);
+}
+
+/* Those that have not had a turn share the next one, but for next to nothing. */
+static void test_worst_of_all(uint32_t num_sources)
+{
+    static run r;
+    story tale = {1, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0, 0};
+    double shares[MOST];
+    uint32_t i, left;
+
+    tale.num_sources = num_sources;
+    begin(&r, &tale);
+    for (i = 0; i < num_sources; i++)
+        shares[i] = 1;
+    for (left = num_sources; left > 1; left--) {
+        one_turn(&r, shares, 1);
+        for (i = 0; r.shares[i].turns == 0; i++)
+            ;
+        if (left == num_sources)
+            CHECK(turns_owed(&r, i) < 0.001 - 1 + 1.0 / num_sources);
+        shares[i] = 1e-8;
+    }
+    for (i = 0; shares[i] < 1; i++)
+        ;
+    CHECK(turns_owed(&r, i) > (double)harmonic(num_sources) /
+                                      (double)SCHEDULE_ONE - 1e-4);
 }
 
 /* --- the mix that follows ------------------------------------------------- */
@@ -354,7 +450,7 @@ static void test_other_ranks(void)
 {
     static run straight, other;
     static served log[LOG];
-    story tale = {5, 9, STATESAMPLER_STOP_NEVER, 8, 0, 0};
+    story tale = {5, 9, STATESAMPLER_STOP_NEVER, 8, 0, 0, 0};
     uint64_t turn;
 
     begin(&straight, &tale);
@@ -381,8 +477,8 @@ static void test_other_ranks(void)
 static void test_start(void)
 {
     static run r, small;
-    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
-    story two = {2, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    story two = {2, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
     unsigned char before[2 * STATE], after[2 * STATE];
     uint64_t epochs[3] = {9, 9, 9}, sample;
     size_t size, count;
@@ -518,7 +614,7 @@ static uint32_t longest_stages(schedule *s, uint64_t turn, void *context)
 static void test_longest(void)
 {
     static run r;
-    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0};
+    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0, 0};
     uint64_t stages;
 
     for (stages = 7; stages < 19; stages++) {
@@ -551,7 +647,7 @@ static uint32_t unequal_means(schedule *s, uint64_t turn, void *context)
 static void test_untold(void)
 {
     static run r;
-    story tale = {2, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0};
+    story tale = {2, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0, 0};
 
     begin(&r, &tale);
     CHECK(schedule_follow(&r.s, &r.mix, unequal_means, NULL) ==
@@ -567,7 +663,7 @@ static void test_untold(void)
 static void test_far(void)
 {
     static run r;
-    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0};
+    story tale = {3, 1, STATESAMPLER_STOP_NEVER, 1, 0, 0, 0};
     const uint64_t turn = (uint64_t)SCHEDULE_MOST_TURNS * 45 - 7;
     uint64_t steps[3], sum = 0;
     uint32_t i;
@@ -605,7 +701,7 @@ static uint32_t by_tokens(schedule *s, uint64_t turn, void *context)
 static void test_tokens(int turns)
 {
     static run r;
-    story tale = {9, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0};
+    story tale = {9, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0, 0};
     uint32_t means[9], i, source = 0, unknown = 0;
     double had[9] = {0}, sum = 0, parts = 0;
     statesampler_place place;
@@ -685,7 +781,7 @@ static void check_bad(double a, double b, double c, uint32_t mean,
 {
     static run r, same;
     bad what = {{a, b, c}, {mean, other, mean}, 0};
-    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
     unsigned char before[2 * STATE], after[2 * STATE];
     size_t size;
 
@@ -713,7 +809,7 @@ static void test_refusals(void)
 {
     static run r;
     const double zero = 0, nan = zero / zero, infinite = 1 / zero;
-    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
     unsigned char state[2 * STATE], damaged[2 * STATE];
     statesampler_place place;
     uint64_t turn;
@@ -810,7 +906,11 @@ int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
 
-    test_stages(reduced ? 20 : 500);
+    test_stages(reduced ? 60 : 500);
+    test_worst_of_some(2);
+    test_worst_of_some(9);
+    test_worst_of_all(2);
+    test_worst_of_all(MOST);
     test_places(reduced ? 20 : 500);
     test_any_turn(reduced ? 10 : 200);
     test_other_ranks();
