@@ -89,10 +89,13 @@ export interface History<T extends number | bigint = number> {
         rank 0 and in the present epoch. ESKIPPED, EUNSERVED, EUNKNOWN: it was
         not served, or is not known. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
-    /** The places at which an epoch has served a sample; padding does not
-        count. Empty if it has not. A mix needs a source; its epoch is the
-        mix's. EUNKNOWN: not found, and the epoch is not known as a whole. */
-    locate(index: Whole, options?: { epoch?: Whole; source?: Whole }): {
+    /** The places at which an epoch has served a sample, the first `limit` of
+        them (without it 1,000); padding does not count. Empty if it has not. A
+        mix needs a source; its epoch is the mix's, in which a small source is
+        often through. EUNKNOWN: not found, and the epoch is not known as a
+        whole. */
+    locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
+                                     limit?: Whole }): {
         epoch: T; step: T; rank: T; slot: T; position: T }[];
 }
 

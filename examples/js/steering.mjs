@@ -444,21 +444,20 @@ export class History extends Tagged {
     }
 
     /* Of a mix: in each epoch of its own in which the source was. */
-    #placesOfMix(r, epoch, source, index) {
-        const places = [];
+    #addPlaces(places, limit, r, epoch, source, index) {
         check(c.own_epochs(r, epoch, source));
         const [first, last] = told(2);
-        for (let own = first; own <= last; own++)
+        for (let own = first; own <= last && places.length < limit; own++)
             if (found(c.mix_locate(r, epoch, source, own, index)))
                 places.push(told(4));
-        return places;
     }
 
-    /* All places at which a sample was served in an epoch. */
+    /* The places at which a sample was served in an epoch, up to a limit. */
     locate(index, options = {}) {
         const ofMix = this.#sources > 0n;
-        const asked = known(options, { epoch: this.#epoch,
+        const asked = known(options, { epoch: this.#epoch, limit: 1000,
                                        ...ofMix && { source: undefined } });
+        const limit = half("limit", asked.limit);
         const number = big("index", index), epoch = big("epoch", asked.epoch);
         const source = ofMix ? half("source", asked.source) : 0;
         if (ofMix && source >= this.#sources)
@@ -466,10 +465,11 @@ export class History extends Tagged {
                                  source);
         const places = [];
         this.#stretches((r, { beginEpoch, endEpoch }) => {
-            if (!this.#carry && (epoch < beginEpoch || epoch > endEpoch))
+            if (places.length >= limit ||
+                !this.#carry && (epoch < beginEpoch || epoch > endEpoch))
                 return;
             if (ofMix)
-                places.push(...this.#placesOfMix(r, epoch, source, number));
+                this.#addPlaces(places, limit, r, epoch, source, number);
             else if (found(c.locate(r, epoch, number)))
                 places.push(told(4));
         });

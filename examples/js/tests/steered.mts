@@ -11,7 +11,8 @@ run.load(run.save());
 const read = new History(wide.save(), { bigint: true });
 const first: bigint = read.at(0n, { epoch: 0, rank: 0n })[0].indices[0];
 let sum = run.history.at(0)[0].indices[0] + run.history.since.step;
-for (const { step, rank } of new History(run.save()).locate(7, { epoch: 0n }))
+for (const { step, rank } of new History(run.save()).locate(
+    7, { epoch: 0n, limit: 9 }))
     sum += step + rank;
 const state: Uint8Array = run.history.state;
 const mix = new RecordedMix([{ numSamples: 9 }, { numSamples: 8 }],

@@ -774,6 +774,28 @@ test("histories that are damaged, cut, or of another run", () => {
     }
 });
 
+test("the places of a sample are as many as asked for", () => {
+    const mix = new RecordedMix([{ numSamples: 1 }, { numSamples: 2 }],
+                                { stop: "never" });
+    range(1500).forEach(() => mix.next());
+    mix.seek(1600);
+    range(1500).forEach(() => mix.next());
+    const { history } = mix;
+    const places = (options) => history.locate(0, { source: 0, ...options });
+    const all = places({ limit: 9999 });
+    same([all.length, all[0].step, all.at(-1).step], [1500, 0, 3098]);
+    same(places(), all.slice(0, 1000));
+    for (const limit of [0, 1, 7n, 749, 750, 751])
+        same(places({ limit }), all.slice(0, Number(limit)));
+    for (const wrong of [-1, 0.5, Infinity, "9"])
+        assert.throws(() => places({ limit: wrong }), /^RangeError: limit/);
+    const twice = runOf({ ...DESC, numSamples: 4, batchSize: 1 }, go(2),
+                        (run) => run.begin(0), go(4)).history;
+    same([twice.locate(twice.at(0)[0].indices[0]).length,
+          twice.locate(twice.at(0)[0].indices[0], { limit: 1 }).length],
+         [2, 1]);
+});
+
 test("arguments of recorded samplers, mixes and histories", () => {
     const run = runOf(DESC, go(9), (one) => one.seek(20), go(5));
     const mix = new RecordedMix([DESC, { ...DESC, batchSize: 2 }]);
