@@ -125,10 +125,11 @@ static void stage_run(void *data)
 {
     mixed *m = data;
     int64_t total = 0;
+    uint32_t turns;
     int i;
     for (i = 0; i < 100; i++) {
-        const uint32_t turns = plan(&m->s, m->s.end, NULL);
-        must(schedule_stage(&total, &m->s, turns) == 0, "stage");
+        must(schedule_stage(&total, &turns, &m->s, &m->mix, plan, NULL) == 0,
+             "stage");
         schedule_begin(&m->s, total, turns);
     }
 }

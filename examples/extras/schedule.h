@@ -71,6 +71,7 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_ETOKENS (-1306)
 #define SCHEDULE_EOWED (-1307)
 #define SCHEDULE_ELATER (-1308)
+#define SCHEDULE_ESTEPS (-1309)
 
 typedef struct schedule_source {
     double share;   /* in the next stage, beside the other shares: yours */
@@ -92,7 +93,7 @@ typedef struct schedule {
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
    stage that begins at this turn. Returns the stage's length: 1 to 2^28 turns.
-   Sources with a share must have steps; those without one take no turns. */
+   Sources without a share take no turns. */
 typedef uint32_t schedule_plan(schedule *s, uint64_t turn, void *context);
 
 #define SCHEDULE_ONE ((int64_t)1 << 31)
@@ -120,6 +121,8 @@ static inline const char *schedule_error(int code)
         return "the state owes more than any schedule does: it is forged";
     case SCHEDULE_ELATER:
         return "the sample does not come in the stages that were looked at";
+    case SCHEDULE_ESTEPS:
+        return "a source has a share, but no steps: no turn can be its";
     default:
         return statesampler_error(code);
     }
@@ -319,19 +322,44 @@ static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
         }
 }
 
+/* ESTEPS: a source with a share has no steps, now or in its next epoch. */
+static inline int schedule_check_steps(const schedule *s,
+                                       const statesampler_mix *mix)
+{
+    statesampler next;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        const statesampler *own = &mix->sources[i].sampler;
+
+        if (s->sources[i].part == 0 || statesampler_num_steps(own) != 0)
+            continue;
+        next = *own;
+        statesampler_begin(&next, statesampler_epoch(own) + 1);
+        if (statesampler_num_steps(&next) == 0)
+            return SCHEDULE_ESTEPS;
+    }
+    return STATESAMPLER_OK;
+}
+
 /* Plans the stage that begins at s->end, and changes nothing that a state has.
-   Sets *total. */
-static inline int schedule_stage(int64_t *total, schedule *s, uint32_t turns)
+   Sets its *turns, and *total. */
+static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
+                                 const statesampler_mix *mix,
+                                 schedule_plan *plan, void *context)
 {
     int code;
 
-    if (turns == 0 || turns > SCHEDULE_MOST_TURNS)
+    *turns = plan(s, s->end, context);
+    if (*turns == 0 || *turns > SCHEDULE_MOST_TURNS)
         return SCHEDULE_ETURNS;
     code = schedule_set_parts(s);
     if (code == STATESAMPLER_OK)
-        code = schedule_set_total(total, s, turns);
+        code = schedule_check_steps(s, mix);
     if (code == STATESAMPLER_OK)
-        schedule_divide(s, *total, turns);
+        code = schedule_set_total(total, s, *turns);
+    if (code == STATESAMPLER_OK)
+        schedule_divide(s, *total, *turns);
     return code;
 }
 
@@ -397,8 +425,7 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 
     if (code != STATESAMPLER_OK || statesampler_mix_turn(mix) < s->end)
         return code;
-    turns = plan(s, s->end, context);
-    code = schedule_stage(&total, s, turns);
+    code = schedule_stage(&total, &turns, s, mix, plan, context);
     if (code == STATESAMPLER_OK)
         code = schedule_weigh(s, mix);
     if (code == STATESAMPLER_OK)
@@ -508,21 +535,27 @@ static inline void schedule_sum(schedule *s)
         s->sources[i].total += s->sources[i].turns;
 }
 
-/* Moves the mix over these stages, to s->end. With the sums as weights, a
-   sequence of so many turns has each source as often as the stages have. That
-   cannot fail: they are below 2^31 together, and not all 0. */
-static inline void schedule_pass(schedule *s, statesampler_mix *mix)
+/* Sets the weights to these sums, which begin again at 0. */
+static inline void schedule_set_sums(schedule *s)
 {
     uint32_t i;
 
-    if (statesampler_mix_turn(mix) == s->end)
-        return;
     for (i = 0; i < s->num_sources; i++) {
         const uint32_t total = s->sources[i].total;
 
         s->weights[i] = total ? total : STATESAMPLER_OFF;
         s->sources[i].total = 0;
     }
+}
+
+/* Moves the mix over these stages, to s->end. With the sums as weights, a
+   sequence of so many turns has each source as often as the stages have. That
+   cannot fail: they are below 2^31 together, and not all 0. */
+static inline void schedule_pass(schedule *s, statesampler_mix *mix)
+{
+    if (statesampler_mix_turn(mix) == s->end)
+        return;
+    schedule_set_sums(s);
     (void)SCHEDULE_WEIGH(mix, s->weights);
     (void)SCHEDULE_SEEK(mix, s->end);
 }
@@ -537,8 +570,7 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
     int64_t total;
 
     while (code == STATESAMPLER_OK && turn > s->end) {
-        turns = plan(s, s->end, context);
-        code = schedule_stage(&total, s, turns);
+        code = schedule_stage(&total, &turns, s, mix, plan, context);
         if (code == STATESAMPLER_OK && s->sources[0].mean != 0)
             code = SCHEDULE_ETOKENS;
         last = code != STATESAMPLER_OK || turn - s->end <= turns;
@@ -593,8 +625,7 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
     code = statesampler_mix_seek(mix, s->end);
     if (code != STATESAMPLER_OK)
         return code;
-    turns = plan(s, s->end, context);
-    code = schedule_stage(&total, s, turns);
+    code = schedule_stage(&total, &turns, s, mix, plan, context);
     if (code != STATESAMPLER_OK)
         return code;
     schedule_set_weights(s);

@@ -557,7 +557,7 @@ WEB(uint64_t *, start, (void))
 /* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
-    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_ELATER
+    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_ESTEPS
                ? schedule_error(code)
                : history_error(code);
 }

@@ -16,12 +16,13 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     ETURN      the mix is not in the schedule's stage; or the turn is before it,
                and the mix was not at turn 0 when the schedule was made
     ETOKENS    with shares of tokens, the stages to come are not known
-    ELATER     the sample does not come in the stages that were looked at */
+    ELATER     the sample does not come in the stages that were looked at
+    ESTEPS     a source has a share, but no steps */
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
         "EFULL" | "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
-        "ETOKENS" | "EOWED" | "ELATER" | "EEVENT" | "EEPOCH";
+        "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EEVENT" | "EEPOCH";
 }
 
 /** A sampler that notes each seek, begin, other shape, other length and load,

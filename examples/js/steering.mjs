@@ -100,8 +100,8 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 const KINDS = { [-1401]: "EFULL", [-1402]: "EORDER", [-1403]: "EOTHER",
                 [-1301]: "ESHARES", [-1302]: "ETURNS", [-1303]: "EMEANS",
                 [-1304]: "ESTOP", [-1305]: "ETURN", [-1306]: "ETOKENS",
-                [-1307]: "EOWED", [-1308]: "ELATER", [-1404]: "EEVENT",
-                [-1031]: "EEPOCH" };
+                [-1307]: "EOWED", [-1308]: "ELATER", [-1309]: "ESTEPS",
+                [-1404]: "EEVENT", [-1031]: "EEPOCH" };
 
 export class SteeringError extends Error {
     constructor(kind, message) {

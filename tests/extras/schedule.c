@@ -805,6 +805,33 @@ static void check_bad(double a, double b, double c, uint32_t mean,
     check_alike(&r, &same, &tale, 30);
 }
 
+/* A source that has no steps may have no share. */
+static void test_no_steps(void)
+{
+    static run r;
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    unsigned char before[2 * STATE], after[2 * STATE];
+    bad what = {{1, 1, 1}, {0, 0, 0}, 5};
+    statesampler_desc desc;
+    size_t size;
+
+    begin(&r, &tale);
+    memset(&desc, 0, sizeof desc);
+    desc.num_samples = 1;
+    desc.batch_size = 2;
+    desc.drop_last = 1;
+    CHECK(statesampler_init(&r.sources[1].sampler, &desc) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_init(&r.mix, r.sources, 3, tale.stop) ==
+          STATESAMPLER_OK);
+    size = save(&r, before);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == SCHEDULE_ESTEPS);
+    CHECK(schedule_seek(&r.s, &r.mix, 99, tell_bad, &what) == SCHEDULE_ESTEPS);
+    CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+    what.share[1] = 0;
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == STATESAMPLER_OK);
+    CHECK(schedule_seek(&r.s, &r.mix, 99, tell_bad, &what) == STATESAMPLER_OK);
+}
+
 static void test_refusals(void)
 {
     static run r;
@@ -920,6 +947,7 @@ int main(int argc, char **argv)
     test_longest();
     test_untold();
     test_tokens(reduced ? 3000 : 30000);
+    test_no_steps();
     test_refusals();
     return check_done("schedule");
 }

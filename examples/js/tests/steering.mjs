@@ -987,6 +987,10 @@ test("a schedule: where a sample comes", () => {
     refuses([never], () => never.locate(0, 10 ** 9), { kind: "ERANGE" });
     refuses([never], () => never.locate(0, -1), /^RangeError: index must/);
     refuses([never], () => never.locate(-1, 0), /^RangeError: source must/);
+    const empty = new Schedule(new Mix([DESC, { ...DESC, numSamples: 0 }],
+                                       { stop: "never" }),
+                               () => ({ turns: 3, shares: [1, 1] }));
+    refuses([empty], () => empty.next(), { kind: "ESTEPS" });
 });
 
 test("a schedule of a recorded mix notes its weights", () => {

@@ -409,6 +409,35 @@ EXPORT(int, schedule_follow,
     return code;
 }
 
+/* Passes over the next stage, and adds its turns to those of schedule_sums. The
+   mix stays. */
+EXPORT(int, schedule_over,
+       (const statesampler_mix *mix, schedule *s, const double *shares,
+        uint32_t turns))
+{
+    int64_t total = 0;
+    stage next;
+    int code;
+
+    next.shares = shares;
+    next.turns = turns;
+    code = schedule_stage(&total, &turns, s, mix, stage_plan, &next);
+    if (code == STATESAMPLER_OK && s->sources[0].mean != 0) {
+        code = SCHEDULE_ETOKENS;
+    }
+    if (code == STATESAMPLER_OK) {
+        schedule_begin(s, total, turns);
+        schedule_sum(s);
+    }
+    return code;
+}
+
+/* Sets the weights with which a mix has the turns that were passed over. */
+EXPORT(void, schedule_sums, (schedule *s))
+{
+    schedule_set_sums(s);
+}
+
 /* Says how many tokens the turn before the present one had. */
 EXPORT(int, schedule_had,
        (schedule *s, const statesampler_mix *mix, uint64_t tokens))

@@ -11,7 +11,7 @@ from ._library import (OFF, SOURCE_BYTES, STATE_BYTES, STOPS, Desc, MixPlace,
                        address, c, check, memory)
 from .recorded import Recorded
 from .samplers import as_bytes, described, split, split_schedule, whole_weights
-from .schedule import LATER, Ahead, Running, Schedule
+from .schedule import LATER, TURNS, Ahead, Running, Schedule, shares_of
 
 # STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW.
 _CHANGED, _NEW = 3, 1
@@ -58,7 +58,8 @@ class Mix(Recorded, samplers.Mix):
         0 takes a dataset out; None: one each. A loaded state brings its own,
         as in C; weigh() sets others.
     stop: when an epoch ends, as in RoundRobinBatchSampler.
-    schedule: a Schedule of shares, instead of weights. stop is then "never".
+    schedule: a Schedule of shares, instead of weights. stop is then "never",
+        and turns up to 2**45 can be asked for.
     epoch: of all datasets, at the start.
 
     The other arguments are those of Sampler. partition is "interleaved" unless
@@ -83,6 +84,9 @@ class Mix(Recorded, samplers.Mix):
                                 f"{type(schedule).__name__}")
             if weights is not None:
                 raise ValueError("a schedule has weights of its own")
+            if not callable(schedule.stages):
+                for _, shares in schedule.stages:
+                    shares_of(shares, names, len(lengths))
         if stop is None:
             stop = "first" if schedule is None else "never"
         self._make(described(lengths, rank, world_size,
@@ -117,6 +121,7 @@ class Mix(Recorded, samplers.Mix):
         """The schedule begins a stage at this turn, from which on turns are
         known."""
         self._ahead, self._running, self._loaded_at = None, None, turn
+        self._heard = None      # The turn before which the tokens were told.
         if self._schedule:
             self._running = Running(self._schedule, self._names,
                                     len(self._descs), turn)
@@ -133,30 +138,54 @@ class Mix(Recorded, samplers.Mix):
 
     def had(self, tokens):
         """Says how many tokens the last batch had, on all ranks together, with
-        a schedule whose shares are of tokens. Call it after each turn, on all
-        ranks alike, before a save."""
+        a schedule whose shares are of tokens. Call it once after each turn, on
+        all ranks alike, before a save."""
         if not self._running:
             raise ValueError("this Mix has no schedule")
+        if self._heard == self.step:
+            raise ValueError("had was called after this turn: call it once, "
+                             "with the tokens of all ranks together")
         self._ahead = None
         check(c.schedule_had(self._running.place, self._memory,
                              whole("tokens", tokens, 0, 2**64)))
+        self._heard = self.step
 
     def seek(self, step):
-        step = whole("step", step, 0, 2**64)
         if not self._running:
             super().seek(step)
             return
-        place, self._ahead = self._running.place, None
-        if step < max(place.begin, self._loaded_at):
+        step = whole("step", step, 0, TURNS)
+        if step < max(self._running.place.begin, self._loaded_at):
             self.begin(self.epoch)
-            place = self._running.place
-        while step > place.end:
-            # With tokens only the stage that begins here is known.
-            if self._running.tokens and place.end > self.step:
-                check(SCHEDULE_ETOKENS)
-            super().seek(place.end)
-            self._follow()
+        self._ahead = self._heard = None
+        if step > self._running.place.end:
+            self._pass_over(step)
         super().seek(step)
+
+    def _pass_over(self, step):
+        """Goes on to the stage of a step. All stages on the way are noted as
+        one."""
+        running, place = self._running, self._running.place
+        # With tokens only the stage that begins here is known.
+        if running.tokens and place.end > self.step:
+            check(SCHEDULE_ETOKENS)
+        super().seek(place.end)
+        try:
+            stage = running.next_stage()
+            while step - place.end > stage[2]:
+                if place.end - self.step + stage[2] >= 2**31:
+                    self._catch_up()
+                check(c.schedule_over(self._memory, *stage))
+                stage = running.next_stage()
+        finally:
+            self._catch_up()
+        self._note(c.schedule_follow, *stage)
+
+    def _catch_up(self):
+        """To the end of the stages that were passed over."""
+        if self.step != self._running.place.end:
+            self._note(c.history_mix_weigh, self._running.sums())
+            super().seek(self._running.place.end)
 
     def _looked_up(self, turn, rank):
         """A turn beyond the present stage, or a past one, of a run that goes
@@ -177,7 +206,7 @@ class Mix(Recorded, samplers.Mix):
 
     def at(self, step, rank=None, epoch=None, straight=False):
         if self._running and epoch in (None, self.epoch):
-            step = whole("step", step, 0, 2**64)
+            step = whole("step", step, 0, TURNS)
             if step >= self._running.place.end or (
                     straight and step < self.step):
                 return self._looked_up(step, rank)

@@ -11,6 +11,10 @@ from ._library import SHARE_BYTES, Stages, address, c, check, memory
 # SCHEDULE_MOST_TURNS.
 _MOST = 2**28
 
+# That many turns of a mix with a schedule can be asked for, which plans stages
+# one by one; a long one in pieces of _MOST turns.
+TURNS = 2**45
+
 # A sample may never come: so many stages are looked through.
 _STAGES = 10000
 
@@ -43,6 +47,9 @@ class Schedule:
             stages = [self._row(row) for row in items("stages", stages)]
             if not stages:
                 raise ValueError("stages should not be empty")
+            if None in [turns for turns, _ in stages[:-1]]:
+                raise ValueError("only the last stage can have None turns, as "
+                                 "no other one would come after it")
         self.stages, self.means = stages, means
 
     @staticmethod
@@ -83,6 +90,16 @@ def listed_shares(what, values, names, count):
     return values
 
 
+def shares_of(values, names, count):
+    """As an array of C's."""
+    shares = listed_shares("shares", values, names, count)
+    try:
+        return (ctypes.c_double * count)(*shares)
+    except (TypeError, OverflowError):
+        raise ValueError("shares should be numbers, but got "
+                         f"{shown(shares)}") from None
+
+
 class Running:
     """A schedule at a stage of a mix. `place` has the stage's first turn, and
     that of the next one."""
@@ -104,13 +121,13 @@ class Running:
     def next_stage(self):
         """What schedule_follow needs besides the mix."""
         turns, shares = self.schedule.stage(self.place.end)
-        shares = listed_shares("shares", shares, self._names, self._count)
-        try:
-            shares = (ctypes.c_double * self._count)(*shares)
-        except (TypeError, OverflowError):
-            raise ValueError("shares should be numbers, but got "
-                             f"{shown(shares)}") from None
-        return self.place, shares, min(turns or _MOST, _MOST)
+        return (self.place, shares_of(shares, self._names, self._count),
+                min(turns or _MOST, _MOST))
+
+    def sums(self):
+        """The weights of the stages that were passed over, together."""
+        c.schedule_sums(self.place)
+        return self._weights
 
     def save(self):
         state = ctypes.create_string_buffer(32 + 8 * self._count)

@@ -138,10 +138,50 @@ class Schedules(unittest.TestCase):
         mix.seek(2**40)
         mix.seek(5)
         self.assertEqual(next(mix)[0] // 10, 1)
+        with self.assertRaisesRegex(ValueError, "step should be"):
+            mix.seek(2**45)
+        with self.assertRaisesRegex(ValueError, "step should be"):
+            mix.at(2**45)
         # The last stage goes on if it has an end.
         mix = Mix([9, 9], 0, 1, 1, schedule=Schedule([(1, [1, 0]),
                                                       (2, [1, 1])]))
         self.assertEqual(sum(batch[0] >= 9 for batch in taken(mix, 101)), 50)
+
+    def test_passed_over(self):
+        """A seek over any number of stages is noted as one, and leads where
+        the turns lead."""
+        def make(plan):
+            return Mix([30, 40, 9], 0, 1, 2, schedule=Schedule(plan))
+
+        for random in cases(20, "passed"):
+            table = [(random.randrange(1, 4),
+                      [random.randrange(3) for _ in range(2)] + [.3])
+                     for _ in range(900)]
+            one, straight = make(table), make(table)
+            taken(one, random.randrange(20))
+            one.seek(random.randrange(one.step, 900))
+            while straight.step < one.step:
+                next(straight)
+            self.assertLess(len(one.history()), 400 + 120 * 22)
+            for _ in range(20):
+                self.assertEqual(next(one).tolist(), next(straight).tolist())
+        # A stage that cannot be planned: it stays before that.
+        broken = []
+
+        def plan(turn):
+            if turn >= 500 and broken:
+                raise broken[0]
+            return 5, [1, 2, 3]
+        one, straight = make(plan), make(plan)
+        taken(one, 7)
+        broken.append(KeyError(3))
+        with self.assertRaises(KeyError):
+            one.seek(600)
+        self.assertEqual(one.step, 500)
+        broken.pop()
+        taken(straight, 500)
+        for _ in range(20):
+            self.assertEqual(next(one).tolist(), next(straight).tolist())
 
     def test_tokens(self):
         """Shares are of tokens, whatever the means that were given."""
@@ -156,6 +196,9 @@ class Schedules(unittest.TestCase):
                 tokens = random.randrange(2 * lengths[source])
                 had[source] += tokens
                 mix.had(tokens)
+                if turn % 1000 == 499:
+                    with self.assertRaisesRegex(ValueError, "call it once"):
+                        mix.had(tokens)
                 if turn % 1000 == 500:
                     mix = copy.copy(mix)
             for tokens, share in zip(had, shares):
@@ -211,6 +254,16 @@ class Schedules(unittest.TestCase):
                 (lambda: Mix([9, 9], 0, 1, schedule=table).weigh([1, 2]),
                  "those of the schedule"),
                 (lambda: Mix([9, 9], 0, 1).had(3), "no schedule"),
+                (lambda: Mix([9, 9], 0, 1, schedule=Schedule(
+                    [(1, [1, 1]), (None, [1])])), "shares should have 2"),
+                (lambda: Mix([9, 9], 0, 1, schedule=Schedule([(1, None)])),
+                 "shares should be a list"),
+                (lambda: Schedule([(1, [1]), (None, [1]), (2, [1])]),
+                 "only the last stage can have None"),
+                (lambda: next(Mix([9, 0], 0, 1, schedule=table)),
+                 "a source has a share, but no steps"),
+                (lambda: Mix([9, 0], 0, 1, schedule=table).seek(99),
+                 "a source has a share, but no steps"),
                 (lambda: Mix([9, 9], 0, 1, schedule=table).had(3),
                  "not in the schedule's stage"),
                 (lambda: Ledger(Mix([9], 0, 1, schedule=Schedule([(1, [1])])),
