@@ -31,7 +31,8 @@ mix are those of its datasets one after another.
   --rank R        of this rank; default 0
   --all           of all ranks
   --where INDEX   step, rank and slot of a sample; may be given several
-                  times; in a mix, in its dataset's present epoch
+                  times; in a mix, in each of its dataset's epochs; without
+                  a history in the present one
   --epoch N       in this epoch, as FILE's ranks and weights serve it
   --world-size N  of a run of so many ranks that goes on from FILE
   --batch-size N  the DataLoader's, which the states of
@@ -475,23 +476,25 @@ def said(run, step, rank, epoch, source, batch):
 
 
 def history_where(run, epoch, index):
-    """A line for each place at which a sample was served; whether there is
-    one."""
-    lines = []
+    """Prints a line for each place at which a sample was served: in a mix
+    there may be millions. Returns whether there is one."""
+    there = False
+    run.first()     # Refuses a history that does not lead to the state.
     for _ in run.stretches():
         for place, source in run.places(epoch, index):
             dataset = f" dataset {source}" if run.sources else ""
-            lines.append(f"{index}: epoch {epoch} step {place.step} rank "
-                         f"{place.rank} slot {place.slot} position "
-                         f"{place.position}{dataset}")
-    if lines:
-        return lines, True
+            print(f"{index}: epoch {epoch} step {place.step} rank {place.rank} "
+                  f"slot {place.slot} position {place.position}{dataset}")
+            there = True
+    if there:
+        return True
     said = f"{index}: epoch {epoch}: not served"
     if not run.knows_all_of(epoch):
         begin_epoch, begin_step = run.first()
         said += (f" since step {begin_step} of epoch {begin_epoch}, where this "
                  "history begins")
-    return [said], False
+    print(said)
+    return False
 
 
 def answer_history(run, asked):
@@ -500,9 +503,7 @@ def answer_history(run, asked):
     if epoch is None:
         epoch, _ = run.place
     for index in asked.where:
-        lines, there = history_where(run, epoch, index)
-        print(*lines, sep="\n")
-        good = good and there
+        good = history_where(run, epoch, index) and good
     if asked.steps is not None:
         for line in history_steps(run, epoch, *asked.steps,
                                   None if asked.all else [asked.rank or 0]):

@@ -20,6 +20,7 @@ class Record:
         self._record = memory(RECORD_BYTES)
         self.place = epoch, step
         self._state = state         # None once the history leads to it.
+        self._begins = None
         check(c.record_read(self._record, history, len(history),
                             ctypes.c_size_t()))
         self.sources = c.record_sources(self._record)
@@ -115,8 +116,10 @@ class Record:
 
     def first(self):
         """Where it begins."""
-        for stretch in self.stretches():
-            return stretch.begin_epoch, stretch.begin_step
+        if self._begins is None:
+            self._begins, *_ = [(stretch.begin_epoch, stretch.begin_step)
+                                for stretch in self.stretches()]
+        return self._begins
 
     def knows_all_of(self, epoch):
         """Whether it does not begin in mid-epoch or later."""

@@ -3,6 +3,7 @@ examples/extras/history.h. mix.py has Mix."""
 
 import contextlib
 import ctypes
+import warnings
 
 from . import samplers
 from ._arguments import whole
@@ -16,7 +17,7 @@ from .samplers import as_bytes, split
 # What a place in an epoch does not know, and its history may.
 _BEFORE_BASE = ERANGE_BASE, ERANGE_SERVED
 
-# The bytes of a history that is not worth its place in each state.
+# The most bytes that a history may take in each state.
 _MOST = 2**22
 
 
@@ -47,8 +48,15 @@ class Recorded:
         anew if it has become too large, or where epochs begin again at 0."""
         code = function(self._history, self._memory, *arguments)
         while code in (HISTORY_EFULL, HISTORY_EORDER):
-            if code == HISTORY_EORDER or ctypes.sizeof(self._bytes) >= _MOST:
+            if code == HISTORY_EORDER:
                 self._begin_history()
+            elif ctypes.sizeof(self._bytes) >= _MOST:
+                self._begin_history()
+                warnings.warn(
+                    f"the history has {_MOST >> 20} MB, and begins anew at "
+                    f"step {self.step} of epoch {self.epoch}: keep a state "
+                    "from before that for questions about earlier steps",
+                    stacklevel=3)
             else:
                 self._grow()
             code = function(self._history, self._memory, *arguments)

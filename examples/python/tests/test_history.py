@@ -9,12 +9,13 @@ import pickle
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 import unittest.mock
 
-from common import ROOT, cases, main
+from common import EXAMPLES, ROOT, cases, main
 from statesampler import Ledger, Mix, Sampler, Schedule
 from statesampler.__main__ import main as command
 from statesampler.samplers import library_state
@@ -445,13 +446,32 @@ class Histories(unittest.TestCase):
         self.assertEqual(other.at(7, straight=True), one.at(7, straight=True))
         with unittest.mock.patch("statesampler.recorded._MOST", 2000):
             one = Sampler(10**6, 0, 1, 1)
-            for step in range(200):
-                one.seek(10 * step)
-                next(one)
+            with self.assertWarnsRegex(UserWarning, "begins anew at step "):
+                for step in range(200):
+                    one.seek(10 * step)
+                    next(one)
             self.assertLess(len(one.save()), 4000)
             with self.assertRaisesRegex(ValueError, "this state knows step"):
                 one.at(3)
             self.assertEqual(len(one.at(1980)), 1)
+
+    def test_a_sample_that_comes_often(self):
+        """Its places are printed as they are found."""
+        mix = Mix([1, 50], 0, 1, 1, stop="never")
+        mix.go_to(2**40)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state")
+            with open(path, "wb") as file:
+                file.write(mix.save())
+            with subprocess.Popen(
+                    [sys.executable, "-B", "-m", "statesampler", path,
+                     "--where", "0"], cwd=EXAMPLES,
+                    stdout=subprocess.PIPE, text=True) as told:
+                lines = [told.stdout.readline() for _ in range(5000)]
+                told.stdout.close()
+                self.assertEqual(told.wait(), 1)
+        self.assertEqual([line.split()[4] for line in lines],
+                         [str(2 * i) for i in range(5000)])
 
     def test_epochs_that_begin_again_at_0(self):
         for one in (Sampler(9, 0, 1, 2, epoch=2**64 - 1),
