@@ -1545,6 +1545,18 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 #define STATESAMPLER_IMPLEMENTATION_INCLUDED
 #define SSMP_FIRST_READING
 
+/* Words of clang's pragmas below, which a program may have macros for. */
+#ifdef __clang__
+#pragma push_macro("push")
+#pragma push_macro("pop")
+#pragma push_macro("apply_to")
+#pragma push_macro("function")
+#undef push
+#undef pop
+#undef apply_to
+#undef function
+#endif
+
 /* This reaches to the end of the core. No header of the program is included in
    between, so only functions of this file may wrap around. */
 STATESAMPLER_WRAP_BEGIN
@@ -5351,6 +5363,13 @@ STATESAMPLER_DEF uint32_t statesampler_version(void)
 }
 
 STATESAMPLER_WRAP_END
+
+#ifdef __clang__
+#pragma pop_macro("push")
+#pragma pop_macro("pop")
+#pragma pop_macro("apply_to")
+#pragma pop_macro("function")
+#endif
 
 /* --- hosted --------------------------------------------------------------
    A save creates a temporary file with O_EXCL, writes it and renames it over

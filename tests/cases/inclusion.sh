@@ -53,11 +53,12 @@ too_late() {
 # Words that programs have for macros of their own: attributes and short names,
 # and what could be called. Each must be left alone, also by the implementation.
 # The functions are those of POSIX that it calls; those of C may have macros, as
-# a program that wants another snprintf has.
+# a program that wants another snprintf has. Last are words of clang's pragmas.
 words='unused noinline always_inline aligned may_alias vector_size packed
-    deprecated noreturn likely unlikely near far small huge pascal interface'
+    deprecated noreturn likely unlikely near far small huge pascal interface
+    apply_to function'
 calls='min max abs open close read write lseek fsync fcntl flock unlink rename
-    opendir readdir closedir getpid'
+    opendir readdir closedir getpid push pop'
 
 with_macros() { # LANGUAGE COMMAND...
     { printf '#include <%s.h>\n' stddef stdint errno fcntl stdio stdlib string \
