@@ -5,6 +5,7 @@ the folder it is built from its sources."""
 import array
 import ctypes
 import os
+import struct
 import sys
 import types
 import zlib
@@ -17,6 +18,10 @@ _BY_SOURCE = ("install a C compiler, then statesampler's source archive, with "
 # As the kernel calls processors in a shell that setarch began.
 _FULL = {"i386": "x86_64", "i686": "x86_64", "armv8l": "aarch64"}
 _frozen = getattr(sys, "frozen", False)     # as PyInstaller and its like set it
+
+# What the wheel has a library for.
+_PLATFORMS = ("linux-x86_64", "linux-aarch64", "darwin-arm64", "darwin-x86_64",
+              "win32-AMD64", "win32-ARM64")
 
 
 def _load(path):
@@ -53,10 +58,24 @@ def _platform():
 
 def _whole(path):
     """Whether the name of a library ends in the checksum of its bytes: to load
-    an incomplete one would crash the process."""
+    an incomplete one would crash the process. What freezes a program may sign
+    or strip its libraries anew; but Linux's end with a table still."""
     with open(path, "rb") as file:
-        found = f"{zlib.crc32(file.read()):08x}"
-    return os.path.splitext(path)[0].endswith("-" + found)
+        library = file.read()
+    if not _frozen:
+        return os.path.splitext(path)[0].endswith(
+            f"-{zlib.crc32(library):08x}")
+    if not path.endswith(".so"):
+        return True
+    table, = struct.unpack_from("<Q", library.ljust(64, b"\0"), 40)
+    size, rows = struct.unpack_from("<2H", library.ljust(64, b"\0"), 58)
+    return 0 < table + size * rows <= len(library)
+
+
+def _may_not_run(path):
+    """Whether a library is where the system loads none, as with noexec."""
+    flag = getattr(os, "ST_NOEXEC", 0)
+    return flag and os.statvfs(path).f_flag & flag
 
 
 def _packed():
@@ -81,13 +100,15 @@ def _installed(path):
     """The library of an installed package."""
     compiled_here = os.path.basename(path) == "libstatesampler.so"
     try:
-        # What freezes a program may sign or strip its libraries anew.
-        whole = compiled_here or _frozen or _whole(path)
+        whole = compiled_here or _whole(path)
     except OSError as error:
         raise ImportError(f"{path} cannot be read: {error.strerror}") from None
     if not whole:
         raise ImportError(
             f"{path} is damaged, or was changed, as strip does: {_AGAIN}")
+    if _may_not_run(path):
+        return _try(path, f"{path} is on a file system that is mounted with "
+                    "noexec: install statesampler on another one")
     return _try(path, f"{path} does not load on this machine: {_AGAIN}")
 
 
@@ -111,7 +132,8 @@ def _load_library():
     if _frozen or not unpacked:
         raise ImportError(_packed())
     if not os.path.exists(os.path.join(_FOLDER, "library.c")):
-        raise ImportError(f"no library in {_FOLDER} is for {here}: {_BY_SOURCE}")
+        raise ImportError(f"no library in {_FOLDER} is for {here}: " + (
+            _AGAIN if here in _PLATFORMS else _BY_SOURCE))
     from . import _build    # Its imports take a third of a cold start.
     return _build.find(_load, f"no library in {_FOLDER} is for {here}")
 

@@ -277,7 +277,25 @@ import statesampler'
         import_refused '.* is damaged, or was .* strip does: install .* with pip' \
             env PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
     done
+    for size in 0 40 1000 20000 $(($(wc -c <whole) - 1)) ''; do
+        head -c ${size:-999999} whole >$library
+        ${size:+import_refused '.* is damaged, or was .* strip does: install .* with pip'} \
+            env PYTHONPATH=unpacked venv/bin/python -B -c '
+import sys
+sys.frozen = True
+import statesampler'
+    done
+    # Where root may mount something.
+    if mkdir mounted && unshare -m mount -t tmpfs none mounted 2>/dev/null; then
+        import_refused '.* is on a file system that is mounted with noexec' \
+            unshare -m sh -c 'mount -t tmpfs -o noexec none mounted &&
+                cp -R unpacked mounted &&
+                exec env PYTHONPATH=mounted/unpacked venv/bin/python -B -c \
+                    "import statesampler"'
+    fi
     rm $library
+    import_refused "no library in .* is for .*$machine: install statesampler again" \
+        env PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
     mkdir $library
     import_refused '.* cannot be read: Is a directory' \
         env PYTHONPATH=unpacked venv/bin/python -B -c 'import statesampler'
