@@ -34,5 +34,5 @@ package=$(echo "$work"/statesampler-*/statesampler)
 sh examples/packaging/wheel/libraries.sh "$package" || exit 1
 "$python" examples/packaging/wheel/checksums.py "$package" || exit 1
 build --wheel "${package%/*}"
-advzip --recompress -3 --quiet "$work"/made/*.whl
+advzip --recompress -4 --quiet "$work"/made/*.whl
 mv "$work"/made/* "$1"

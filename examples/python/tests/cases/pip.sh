@@ -62,7 +62,8 @@ each_once() { # PROGRAM
 
 # The sdist, and the wheel for all platforms, in the folder `packages`.
 make_packages() { # PYTHON
-    PYTHON=$1 quietly sh examples/packaging/python.sh packages
+    PYTHON=$1 quietly make_once build/test/packages/made
+    cp -R "$root/build/test/packages" .
     wheel=$(echo packages/*.whl)
 }
 

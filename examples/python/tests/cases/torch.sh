@@ -15,9 +15,9 @@ torch() { # PYTHON PROGRAM...
 
 # The same with the package of the wheel, which is all that pip installs.
 by_wheel() { # PYTHON PROGRAM...
-    quietly sh examples/packaging/python.sh packages
+    quietly make_once build/test/packages/made
     mkdir installed
-    "$1" -m zipfile -e packages/*.whl installed
+    "$1" -m zipfile -e "$root"/build/test/packages/*.whl installed
     export EXAMPLES="$PWD/installed" CC=none
     torch "$@"
     [ ! -e "$EXAMPLES"/statesampler/build ]
