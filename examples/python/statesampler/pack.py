@@ -252,6 +252,15 @@ class _PackCursor(_Cursor):
             here._rank = rank
         return next(here.read(here.save()))[0]
 
+    def repeats(self, first, last, rank):
+        """All of a pack that is the next epoch's."""
+        rank = self._rank if rank is None else rank
+        pack = self.batch(first, last, rank)
+        if not pack or self._endless or (
+                self._served(first) + rank < self._total()):
+            return 0
+        return len(pack)
+
     def locate(self, index):
         base, spot = self._base
         found = self._plans.locate(self.epoch, index)
@@ -345,7 +354,8 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     Where fewer packs than ranks are left of an epoch, its last step takes the
     next epoch's first packs, and that epoch's loop begins after those. So each
     sample comes once for each epoch. set_epoch to another epoch than the next
-    begins it with all its packs.
+    begins it with all its packs. padding(step) counts the samples that are the
+    next epoch's: an Audit of that one needs them.
 
     Epochs differ by some packs, so there is no len(): `remaining` says how
     many steps are left of the present one.

@@ -109,11 +109,35 @@ class Padding(unittest.TestCase):
             some += repeats > 0
         self.assertGreater(some, 20)
 
+    def test_packs(self):
+        """An epoch's last step is filled with the next epoch's first packs,
+        which that one then does not have, on ranks that may change."""
+        some = 0
+        for random in cases(100, "padding of packs"):
+            n, before, state = random.randrange(1, 60), [], None
+            lengths = [random.randrange(1, 9) for _ in range(n)]
+            for epoch in range(3):
+                ranks = random.randrange(1, 9)
+                one = PackedBatchSampler(lengths, 9, 0, ranks, plan_size=20)
+                if state:
+                    one.load_state_dict(state)
+                if one.epoch != epoch:      # It had fewer packs than ranks.
+                    break
+                found, _ = without_repeats(one, ranks)
+                self.each_once(before + found, n)
+                steps = one.remaining
+                filled = [one.at(steps - 1, rank) for rank in range(ranks)
+                          if one.padding(steps - 1, rank)]
+                before = sum(filled, [])
+                some += len(filled)
+                state = one.state_dict(batches=steps)
+        self.assertGreater(some, 100)
+
     def test_none(self):
         """What repeats nothing to fill a step."""
-        for one in (PackedBatchSampler([3, 4] * 9, 9, 0, 2),
+        for one in (PackedBatchSampler([3, 4] * 9, 9, 0, 5, endless=True),
                     RepeatSampler(range(9), 2, 3)):
-            self.assertEqual(one.padding(0), 0)
+            self.assertEqual([one.padding(step) for step in range(9)], [0] * 9)
         carry = StatefulDistributedSampler(range(9), 2, 0, batch_size=2,
                                            tail="carry")
         self.assertEqual([carry.padding(step) for step in range(9)], [0] * 9)
