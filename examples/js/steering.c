@@ -229,23 +229,54 @@ static history_stretch *stretch_of(reading *r)
                                                 : &r->mix_walk.stretch;
 }
 
+/* The size of a schedule's state at the beginning of bytes: Python puts it
+   there. 0: there is none. Or an error. */
+static int schedule_before(const unsigned char *bytes, size_t size)
+{
+    size_t used;
+
+    if (size < 32 || memcmp(bytes, "SSC1", 4) != 0)
+        return 0;
+    used = (size_t)(history_word(bytes) >> 32);
+    if (used > (size - 32) / 8)
+        return STATESAMPLER_ECORRUPT_SIZE;
+    used = 32 + 8 * used;
+    return history_word(bytes + used - 8) ==
+                   statesampler_hash(0, bytes, used - 8)
+               ? (int)used
+               : STATESAMPLER_ECORRUPT_CHECK;
+}
+
 /* Sets words: the number of sources that a history has, or 0; the epoch and
-   step of the state; whether steps count on through all epochs. Returns where
-   the state begins: 0 without a history. */
+   step of the state; whether steps count on through all epochs; the bytes
+   before the history. Returns where the state begins behind these: 0 without a
+   history. */
 WEB(int, find, (const unsigned char *bytes, size_t size))
 {
-    const int used = state_behind(bytes, size);
+    const int begin = schedule_before(bytes, size);
+    const int used = begin < 0 ? begin
+                               : state_behind(bytes + begin,
+                                              size - (size_t)begin);
     statesampler_mix_place mix = {0, 0, 0, 0, 0};
     statesampler_place place = {0, 0, 0, 0};
     statesampler_desc desc;
+    const void *from; /* in a mixture's state, a mix's */
+    size_t from_size;
     int code;
 
     if (used < 0)
         return used;
-    bytes += used;
-    size -= (size_t)used;
+    bytes += begin + used;
+    size -= (size_t)(begin + used);
+    words[4] = (uint64_t)begin;
+    from_size = size;
     words[0] = used == 0 ? 0 : history_word(bytes - used) >> 32;
-    code = statesampler_mix_describe(bytes, size, 0, NULL, &mix);
+    from = statesampler_mix_state_in(bytes, &from_size);
+    if (from != bytes &&
+        (size % 8 != 0 || history_word(bytes + size - 8) !=
+                              ssmp_state_hash(bytes, size - 8)))
+        return STATESAMPLER_ECORRUPT_CHECK;
+    code = statesampler_mix_describe(from, from_size, 0, NULL, &mix);
     words[1] = mix.epoch;
     words[2] = mix.turn;
     words[3] = 0;
@@ -269,8 +300,8 @@ WEB(void, open, (reading *r, const unsigned char *bytes, size_t size,
 {
     const history_log log = {bytes, used - 8, num_sources, carry};
 
-    r->state = bytes + used;
     r->size = size - used;
+    r->state = statesampler_mix_state_in(bytes + used, &r->size);
     history_open(&r->walk, &log, epoch, step);
     history_mix_open(&r->mix_walk, &log, epoch, step, sources, weights,
                      scratch);

@@ -82,7 +82,7 @@ export interface Served<T extends number | bigint = number> {
     steps are turns. */
 export interface History<T extends number | bigint = number> {
     readonly bigint: boolean;
-    /** The state alone, for a Sampler or a Mix. */
+    /** The state alone, for a Sampler, a Mix or a Mixture. */
     readonly state: Bytes;
     /** The first step that it knows. */
     readonly since: { epoch: T; step: T };
@@ -101,8 +101,8 @@ export interface History<T extends number | bigint = number> {
 }
 
 export const History: {
-    /** saved: what a recorded sampler or mix has saved, or a program in C: a
-        history and the state behind it. Of a state alone nothing is known
+    /** saved: what a recorded sampler or mix has saved, or a program in C or
+        Python: a history and the state behind it. Of a state alone nothing is known
         before it. */
     new <T extends bigint>(saved: Uint8Array, options: { bigint: true }):
         History<T>;

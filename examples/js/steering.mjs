@@ -323,7 +323,8 @@ export class History extends Tagged {
         within([size], (at) => {
             put(at, this.#bytes);
             this.#used = check(c.find(at, size));
-            const [sources, epoch, step, carry] = told(4);
+            const [sources, epoch, step, carry, begin] = told(5);
+            this.#bytes = this.#bytes.subarray(Number(begin));
             this.#sources = sources;
             this.#epoch = epoch;
             this.#step = step;

@@ -614,6 +614,35 @@ test("JavaScript reads what history.c has saved", () => {
     same(hex(run.save()), hex(bytes));
 });
 
+/* A Mix with names and a schedule, which Python saves around its history. Where
+   there is Python, it saves the same bytes. */
+test("JavaScript reads what Python has saved", () => {
+    const text = fs.readFileSync("examples/js/tests/saved.json", "utf8");
+    const { saved, served } = JSON.parse(text), bytes = unhex(saved);
+    const python = spawnSync("python3", ["-B", "examples/js/tests/saved.py"], {
+        encoding: "utf8", env: { ...process.env,
+                                 PYTHONPATH: "examples/python" } });
+    if (!python.error)
+        same([python.stderr, python.stdout], ["", text]);
+    const offsets = [0, 9, 17], history = new History(bytes);
+    for (const [step, want] of served) {
+        const [{ source, indices }] = history.at(step);
+        same(Array.from(indices, (index) => index + offsets[source]), want);
+    }
+    assert.throws(() => history.at(30), { kind: "ESKIPPED" });
+    same(history.locate(3, { source: 1 }).length,
+         served.filter(([, want]) => want.includes(12)).length);
+    /* Its state is a Mixture's. */
+    same(String.fromCharCode(...history.state.subarray(0, 4)), "SSMN");
+    same(new History(history.state).since, { epoch: 0, step: 75 });
+    for (let at = 0; at < bytes.length; at++) {
+        const wrong = bytes.slice();
+        wrong[at] ^= 1 << at % 8;
+        for (const one of [wrong, bytes.subarray(0, at)])
+            assert.throws(() => new History(one), HEADERS);
+    }
+});
+
 /* The blocks of the README; the first ends with an error, the second never. */
 test("the README's programs", async () => {
     const blocks = fs.readFileSync("examples/js/README.md", "utf8")
