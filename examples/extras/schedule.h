@@ -113,8 +113,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
-        return "the mix is not in the schedule's stage, or the turn is before "
-               "it and schedule_set_start was not called";
+        return "the mix is not in the schedule's stage, or its turn 0 is not "
+               "known";
     case SCHEDULE_ETOKENS:
         return "with shares of tokens, the stages to come are not known";
     case SCHEDULE_EOWED:
@@ -560,18 +560,21 @@ static inline void schedule_pass(schedule *s, statesampler_mix *mix)
     (void)SCHEDULE_SEEK(mix, s->end);
 }
 
-/* Goes on to the stage that a turn after the present one is in. */
+/* Goes on to the stage that a turn after the present one is in. With shares of
+   tokens only the stage that begins where the mix is is known. */
 static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
                                    uint64_t turn, schedule_plan *plan,
                                    void *context)
 {
+    const uint64_t now = statesampler_mix_turn(mix);
     int code = SCHEDULE_SEEK(mix, s->end), last;
     uint32_t turns;
     int64_t total;
 
     while (code == STATESAMPLER_OK && turn > s->end) {
         code = schedule_stage(&total, &turns, s, mix, plan, context);
-        if (code == STATESAMPLER_OK && s->sources[0].mean != 0)
+        if (code == STATESAMPLER_OK && s->sources[0].mean != 0 &&
+            s->end != now)
             code = SCHEDULE_ETOKENS;
         last = code != STATESAMPLER_OK || turn - s->end <= turns;
         if (last || s->end - statesampler_mix_turn(mix) + turns >=

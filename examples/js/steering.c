@@ -60,11 +60,15 @@ static statesampler_mix *mix_at(statesampler_mix *mix)
     return mix;
 }
 
-/* A history that JavaScript has copied, with room for so many bytes. */
-static history *history_behind(history *h, size_t room)
+/* What a history takes for its capacity: JavaScript gives a call room enough. */
+#define ROOM ((size_t)1 << 30)
+
+/* A history's struct that JavaScript has copied. Behind it is room for what is
+   added; what it has JavaScript keeps, as a note does not read it. */
+static history *history_behind(history *h)
 {
-    h->log.bytes = h->bytes = (unsigned char *)(h + 1);
-    h->capacity = room;
+    h->log.bytes = h->bytes = (unsigned char *)(h + 1) - h->log.size;
+    h->capacity = h->log.size + ROOM;
     return h;
 }
 
@@ -90,91 +94,94 @@ WEB(size_t, used, (const history *h))
     return h->log.size;
 }
 
-/* Completes these bytes. Returns how many there are to save. */
-WEB(size_t, save, (history *h, size_t room))
+/* Completes them: all are behind the struct. Returns how many there are to
+   save. */
+WEB(size_t, save, (history *h))
 {
-    return history_save(history_behind(h, room));
+    h->bytes = (unsigned char *)(h + 1);
+    return history_save(h);
 }
 
-WEB(int, init, (history *h, size_t room, const statesampler *s))
+WEB(int, init, (history *h, const statesampler *s))
 {
-    return history_init(h, (unsigned char *)(h + 1), room, s);
+    return history_init(h, (unsigned char *)(h + 1), ROOM, s);
 }
 
-WEB(int, seek, (history *h, size_t room, statesampler *s, uint64_t step))
+WEB(int, seek, (history *h, statesampler *s, uint64_t step))
 {
-    return history_seek(history_behind(h, room), s, step);
+    return history_seek(history_behind(h), s, step);
 }
 
-WEB(int, begin, (history *h, size_t room, statesampler *s, uint64_t epoch))
+WEB(int, begin, (history *h, statesampler *s, uint64_t epoch))
 {
-    return history_begin(history_behind(h, room), s, epoch);
+    return history_begin(history_behind(h), s, epoch);
 }
 
 /* As statesampler_set_epoch. */
-WEB(int, set_epoch, (history *h, size_t room, statesampler *s, uint64_t epoch))
+WEB(int, set_epoch, (history *h, statesampler *s, uint64_t epoch))
 {
     return epoch == statesampler_epoch(s)
                ? STATESAMPLER_OK
-               : history_begin(history_behind(h, room), s, epoch);
+               : history_begin(history_behind(h), s, epoch);
 }
 
-WEB(int, reshape, (history *h, size_t room, statesampler *s, uint32_t rank,
+WEB(int, reshape, (history *h, statesampler *s, uint32_t rank,
                    uint32_t world_size, uint32_t batch_size))
 {
-    return history_reshape(history_behind(h, room), s, rank, world_size,
+    return history_reshape(history_behind(h), s, rank, world_size,
                            batch_size);
 }
 
-WEB(int, resize, (history *h, size_t room, statesampler *s,
+WEB(int, resize, (history *h, statesampler *s,
                   uint64_t num_samples))
 {
-    return history_resize(history_behind(h, room), s, num_samples);
+    return history_resize(history_behind(h), s, num_samples);
 }
 
 /* Loads what was saved: a history and a state, or a state alone, at which the
    history then begins. Returns where the state begins, or an error. */
-WEB(int, load, (history *h, size_t room, statesampler *s,
+WEB(int, load, (history *h, statesampler *s,
                 const unsigned char *bytes, size_t size))
 {
     const int used = state_behind(bytes, size);
     int code = used;
 
+    h->log.size = 0;
     if (used > 0) {
-        code = history_load(history_behind(h, room), s, bytes, (size_t)used,
+        code = history_load(history_behind(h), s, bytes, (size_t)used,
                             bytes + used, size - (size_t)used);
     } else if (used == 0) {
         code = statesampler_load(s, bytes, size);
         if (code == STATESAMPLER_OK)
-            code = history_init(h, (unsigned char *)(h + 1), room, s);
+            code = history_init(h, (unsigned char *)(h + 1), ROOM, s);
     }
     return code < 0 ? code : used;
 }
 
-WEB(int, mix_init, (history *h, size_t room, statesampler_mix *mix))
+WEB(int, mix_init, (history *h, statesampler_mix *mix))
 {
-    return history_mix_init(h, (unsigned char *)(h + 1), room, mix_at(mix));
+    return history_mix_init(h, (unsigned char *)(h + 1), ROOM, mix_at(mix));
 }
 
-WEB(int, mix_seek, (history *h, size_t room, statesampler_mix *mix,
+WEB(int, mix_seek, (history *h, statesampler_mix *mix,
                     uint64_t turn))
 {
-    return history_mix_seek(history_behind(h, room), mix_at(mix), turn);
+    return history_mix_seek(history_behind(h), mix_at(mix), turn);
 }
 
-WEB(int, mix_weigh, (history *h, size_t room, statesampler_mix *mix,
+WEB(int, mix_weigh, (history *h, statesampler_mix *mix,
                      const uint32_t *weights))
 {
-    return history_mix_weigh(history_behind(h, room), mix_at(mix), weights);
+    return history_mix_weigh(history_behind(h), mix_at(mix), weights);
 }
 
 /* Notes that a mix has been begun, as this one is. */
-WEB(int, mix_begin, (history *h, size_t room, statesampler_mix *mix,
+WEB(int, mix_begin, (history *h, statesampler_mix *mix,
                      statesampler_mix *begun))
 {
     uint32_t i;
 
-    history_behind(h, room);
+    history_behind(h);
     history_note(h, HISTORY_EPOCH, statesampler_mix_epoch(mix),
                  statesampler_mix_turn(mix));
     history_add(h, statesampler_mix_epoch(begun));
@@ -184,15 +191,15 @@ WEB(int, mix_begin, (history *h, size_t room, statesampler_mix *mix,
     return STATESAMPLER_OK;
 }
 
-WEB(int, mix_reshape, (history *h, size_t room, statesampler_mix *mix,
+WEB(int, mix_reshape, (history *h, statesampler_mix *mix,
                        uint32_t rank, uint32_t world_size))
 {
-    return history_mix_reshape(history_behind(h, room), mix_at(mix), rank,
+    return history_mix_reshape(history_behind(h), mix_at(mix), rank,
                                world_size);
 }
 
 /* As load. The last arguments are memory, as for history_mix_open. */
-WEB(int, mix_load, (history *h, size_t room, statesampler_mix *mix,
+WEB(int, mix_load, (history *h, statesampler_mix *mix,
                     const unsigned char *bytes, size_t size,
                     statesampler_source *sources, uint32_t *weights,
                     unsigned char *scratch))
@@ -201,14 +208,15 @@ WEB(int, mix_load, (history *h, size_t room, statesampler_mix *mix,
     int code = used;
 
     mix_at(mix);
+    h->log.size = 0;
     if (used > 0) {
-        code = history_mix_load(history_behind(h, room), mix, bytes,
+        code = history_mix_load(history_behind(h), mix, bytes,
                                 (size_t)used, bytes + used,
                                 size - (size_t)used, sources, weights, scratch);
     } else if (used == 0) {
         code = statesampler_mix_load(mix, bytes, size);
         if (code == STATESAMPLER_OK)
-            code = history_mix_init(h, (unsigned char *)(h + 1), room, mix);
+            code = history_mix_init(h, (unsigned char *)(h + 1), ROOM, mix);
     }
     return code < 0 ? code : used;
 }
@@ -526,13 +534,6 @@ WEB(int, schedule_seek, (schedule *s, statesampler_mix *mix, uint64_t turn))
 
     tell_stage(s);
     return code;
-}
-
-/* Takes both to a turn's stage. */
-WEB(int, schedule_at, (schedule *s, statesampler_mix *mix, uint64_t turn))
-{
-    return schedule_at(schedule_behind(s), mix_at(mix), turn, NULL, NULL, NULL,
-                       ask_plan, NULL);
 }
 
 /* Sets words: the place, as `locate`, and the turn. */

@@ -13,8 +13,7 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     ETURNS     a stage should have 1 to 2^28 turns
     EMEANS     means are 0 or too large, of some sources only, or missing
     ESTOP      a mix with a schedule should have the stop rule "never"
-    ETURN      the mix is not in the schedule's stage; or the turn is before it,
-               and the mix was not at turn 0 when the schedule was made
+    ETURN      the mix is not in the schedule's stage, or its turn 0 not known
     ETOKENS    with shares of tokens, the stages to come are not known
     ELATER     the sample does not come in the stages that were looked at
     ESTEPS     a source has a share, but no steps */
@@ -92,9 +91,8 @@ export interface History<T extends number | bigint = number> {
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** The places at which an epoch has served a sample, the first `limit` of
         them (without it 1,000); padding does not count. Empty if it has not. A
-        mix needs a source; its epoch is the mix's, in which a small source is
-        often through. EUNKNOWN: not found, and the epoch is not known as a
-        whole. */
+        mix needs a source; its epoch is the mix's. EUNKNOWN: not found, and the
+        epoch is not known as a whole. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
                                      limit?: Whole }): {
         epoch: T; step: T; rank: T; slot: T; position: T }[];
@@ -152,9 +150,8 @@ export interface Schedule<T extends number | bigint = number>
 
 export const Schedule: {
     /** The mix is at turn 0, or both will be loaded; its stop rule is "never".
-        Its at, locate, next and seek are then the schedule's. plan: the stage
-        that begins at a turn; for at and seek, a function of the turn alone.
-        */
+        Its at, locate, next and seek become the schedule's. plan: the stage
+        that begins at a turn; for at and seek, of the turn alone. */
     new <T extends number | bigint>(mix: Mix<T>, plan: (turn: T) => Stage):
         Schedule<T>;
 };

@@ -97,11 +97,11 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 /* --- errors --------------------------------------------------------------- */
 
 /* Those of history.h and schedule.h. */
-const KINDS = { [-1401]: "EFULL", [-1402]: "EORDER", [-1403]: "EOTHER",
-                [-1301]: "ESHARES", [-1302]: "ETURNS", [-1303]: "EMEANS",
-                [-1304]: "ESTOP", [-1305]: "ETURN", [-1306]: "ETOKENS",
-                [-1307]: "EOWED", [-1308]: "ELATER", [-1309]: "ESTEPS",
-                [-1404]: "EEVENT", [-1031]: "EEPOCH" };
+const KINDS = { [-1031]: "EEPOCH" };
+["ESHARES", "ETURNS", "EMEANS", "ESTOP", "ETURN", "ETOKENS", "EOWED", "ELATER",
+ "ESTEPS"].forEach((kind, i) => KINDS[-1301 - i] = kind);
+["EFULL", "EORDER", "EOTHER", "EEVENT"]
+    .forEach((kind, i) => KINDS[-1401 - i] = kind);
 
 export class SteeringError extends Error {
     constructor(kind, message) {
@@ -125,33 +125,42 @@ function check(code) {
 
 /* --- what is noted -------------------------------------------------------- */
 
-/* The history of a sampler, or of a mix of so many sources: C's struct and the
-   bytes behind it. */
+/* The history of a sampler, or of a mix of so many sources. */
 class Notes {
     #thing;
     #sources;
     #size; /* of the thing's struct */
-    #bytes = new Uint8Array(0);
+    #struct = new Uint8Array(0); /* C's */
+    #bytes = new Uint8Array(0); /* what was noted, and room for more */
+    #used = 0;
 
     /* init: C's history_init or history_mix_init. */
     constructor(thing, sources, init) {
         this.#thing = thing;
         this.#sources = sources;
         this.#size = sources > 0 ? main.mix_bytes(sources) >>> 0 : SAMPLER;
-        this.#call(0, [], (h, room, s) => check(init(h, room, s)));
+        this.#call(0, [], (h, s) => check(init(h, s)));
     }
 
-    /* Calls C with a copy of the history, the room that it has behind its
-       struct, a copy of the thing, and more places; and keeps the history. It
-       has room for two events more, or for any beginning. */
+    /* Calls C with a copy of the history's struct, the room behind it, a copy
+       of the thing, and more places; and keeps what it has added there, or, if
+       that is `more` bytes, has put in place of all. There is room for two
+       events, or for any beginning. */
     #call(more, sizes, use) {
-        const sources = this.#sources;
-        const room = this.#bytes.length + more + 256 + 144 * sources;
+        const room = more + 256 + 144 * this.#sources;
         within([HISTORY + room, this.#size, ...sizes], (h, s, ...places) => {
-            put(h, this.#bytes);
+            put(h, this.#struct);
             put(s, structOf(this.#thing, this.#size));
-            use(h, room, s, ...places);
-            this.#bytes = get(h, HISTORY + c.used(h));
+            use(h, s, ...places);
+            this.#struct = get(h, HISTORY);
+            const used = c.used(h), from = more ? 0 : this.#used;
+            if (used > this.#bytes.length) {
+                const before = this.#bytes;
+                this.#bytes = new Uint8Array(2 * used);
+                this.#bytes.set(before);
+            }
+            this.#bytes.set(get(h + HISTORY, used - from), from);
+            this.#used = used;
         });
     }
 
@@ -159,26 +168,27 @@ class Notes {
        history.h does, which notes it. If the class throws, nothing is noted;
        else C does not refuse it either, as it is the same. */
     note(act, noted) {
-        this.#call(0, [], (h, room, s) => {
+        this.#call(0, [], (h, s) => {
             act();
-            check(noted(h, room, s));
+            check(noted(h, s));
         });
     }
 
     noteWeights(act, weights) {
-        this.#call(0, [4 * weights.length], (h, room, s, at) => {
+        this.#call(0, [4 * weights.length], (h, s, at) => {
             act();
             new Uint32Array(c.memory.buffer, at, weights.length).set(weights);
-            check(c.mix_weigh(h, room, s, at));
+            check(c.mix_weigh(h, s, at));
         });
     }
 
     /* The history, and the state behind it. */
     saved(state) {
-        const room = this.#bytes.length + 8;
-        return within([HISTORY + room + state.length], (h) => {
-            put(h, this.#bytes);
-            const size = c.save(h, room);
+        const bytes = this.#bytes.subarray(0, this.#used);
+        return within([HISTORY + this.#used + 8 + state.length], (h) => {
+            put(h, this.#struct);
+            put(h + HISTORY, bytes);
+            const size = c.save(h);
             put(h + HISTORY + size, state);
             return get(h + HISTORY, size + state.length);
         });
@@ -190,9 +200,9 @@ class Notes {
         const saved = bytesIn(state), size = saved.length, n = this.#sources;
         const memory = n > 0 ? [n * SOURCE, 4 * n, size] : [];
         const loads = n > 0 ? c.mix_load : c.load;
-        this.#call(size, [size, ...memory], (h, room, s, at, ...places) => {
+        this.#call(size, [size, ...memory], (h, s, at, ...places) => {
             put(at, saved);
-            const begin = check(loads(h, room, s, at, size, ...places));
+            const begin = check(loads(h, s, at, size, ...places));
             load(saved.subarray(begin));
         });
     }
@@ -228,33 +238,33 @@ export class RecordedSampler extends recorded(
     seek(step) {
         notes.get(this).note(
             () => super.seek(step),
-            (h, room, s) => c.seek(h, room, s, BigInt(step)));
+            (h, s) => c.seek(h, s, BigInt(step)));
     }
 
     begin(epoch) {
         notes.get(this).note(
             () => super.begin(epoch),
-            (h, room, s) => c.begin(h, room, s, BigInt(epoch)));
+            (h, s) => c.begin(h, s, BigInt(epoch)));
     }
 
     setEpoch(epoch) {
         notes.get(this).note(
             () => super.setEpoch(epoch),
-            (h, room, s) => c.set_epoch(h, room, s, BigInt(epoch)));
+            (h, s) => c.set_epoch(h, s, BigInt(epoch)));
     }
 
     reshape(shape) {
-        notes.get(this).note(() => super.reshape(shape), (h, room, s) => {
+        notes.get(this).note(() => super.reshape(shape), (h, s) => {
             const { worldSize, batchSize } = describeState(
                 Sampler.prototype.save.call(this));
-            return c.reshape(h, room, s, 0, worldSize, batchSize);
+            return c.reshape(h, s, 0, worldSize, batchSize);
         });
     }
 
     resize(numSamples) {
         notes.get(this).note(
             () => super.resize(numSamples),
-            (h, room, s) => c.resize(h, room, s, BigInt(numSamples)));
+            (h, s) => c.resize(h, s, BigInt(numSamples)));
     }
 }
 
@@ -263,7 +273,7 @@ export class RecordedMix extends recorded(
     seek(turn) {
         notes.get(this).note(
             () => super.seek(turn),
-            (h, room, s) => c.mix_seek(h, room, s, BigInt(turn)));
+            (h, s) => c.mix_seek(h, s, BigInt(turn)));
     }
 
     weigh(weights) {
@@ -276,7 +286,7 @@ export class RecordedMix extends recorded(
     reshape(shape) {
         notes.get(this).note(
             () => super.reshape(shape),
-            (h, room, s) => c.mix_reshape(h, room, s, 0,
+            (h, s) => c.mix_reshape(h, s, 0,
                                           placeOf(this).worldSize));
     }
 }
@@ -549,9 +559,10 @@ export class Schedule extends Tagged {
         return half("turns", turns);
     }
 
-    /* What JavaScript does while C runs. An error of it must not end C's call:
-       it waits in `failed`. A plan that fails is an impossible stage for C. */
-    #hostOf(failed) {
+    /* What JavaScript does while C runs; `moves`: with the mix, too. An error of
+       it must not end C's call: it waits in `failed`. A plan that fails is an
+       impossible stage for C. */
+    #hostOf(failed, moves) {
         const mix = this.#mix, count = this.#count;
         const tried = (act) => (given, more) => {
             try {
@@ -563,27 +574,27 @@ export class Schedule extends Tagged {
         };
         return {
             plan: tried((place, turn) => this.#ask(place, turn)),
-            weigh: tried((at) => mix.weigh(
+            weigh: tried((at) => moves && mix.weigh(
                 new Uint32Array(c.memory.buffer, at, count).slice())),
-            seek: tried((turn) => this.#own("seek", turn)),
+            seek: tried((turn) => moves && this.#own("seek", turn)),
             begin: tried((at) => {
                 const act = () => become(mix, get(at, this.#size));
-                notes.has(mix)
-                    ? notes.get(mix).note(act, (h, room, s) =>
-                        c.mix_begin(h, room, s, at))
-                    : act();
+                if (moves && notes.has(mix))
+                    notes.get(mix).note(act, (h, s) => c.mix_begin(h, s, at));
+                else if (moves)
+                    act();
             }),
         };
     }
 
     /* Calls C with copies of the schedule and the mix. keeps: whether what it
        has made of the schedule is kept, by whether all went well. */
-    #steer(call, keeps) {
+    #steer(call, keeps, moves = true) {
         const outer = host, failed = [];
         within([this.#bytes.length, this.#size], (s, copy) => {
             put(s, this.#bytes);
             put(copy, structOf(this.#mix, this.#size));
-            host = this.#hostOf(failed);
+            host = this.#hostOf(failed, moves);
             let code;
             try {
                 code = call(s, copy);
@@ -623,11 +634,12 @@ export class Schedule extends Tagged {
         const struct = structOf(mix, this.#size);
         try {
             this.#steer((s, copy) => {
-                const code = c.schedule_at(s, copy, to);
-                if (code >= 0)
+                const code = c.schedule_seek(s, copy, to) ||
+                    c.schedule_follow(s, copy);
+                if (code === 0)
                     become(mix, get(copy, this.#size));
                 return code;
-            }, () => false);
+            }, () => false, false);
             return this.#own("at", to, into);
         } finally {
             become(mix, struct);

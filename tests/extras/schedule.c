@@ -737,6 +737,13 @@ static void test_tokens(int turns)
     CHECK(unknown > 5 && statesampler_mix_turn(&r.mix) == r.s.begin);
     CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, by_tokens, means) ==
           SCHEDULE_ETOKENS);
+    /* But for the next one, where it begins. */
+    turn = r.s.end;
+    CHECK(schedule_seek(&r.s, &r.mix, turn, by_tokens, means) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_seek(&r.s, &r.mix, turn + 9, by_tokens, means) ==
+          STATESAMPLER_OK);
+    CHECK(r.s.begin == turn && statesampler_mix_turn(&r.mix) == turn + 9);
     /* Of earlier stages the first one is known: what it had is not needed. */
     turn = statesampler_mix_turn(&r.mix);
     CHECK(schedule_seek(&r.s, &r.mix, 51, by_tokens, means) ==

@@ -825,6 +825,23 @@ test("the places of a sample are as many as asked for", () => {
          [2, 1]);
 });
 
+test("a note takes no longer in a long history", () => {
+    const run = new RecordedSampler({ ...DESC, numSamples: 10 ** 9 });
+    const cost = (seeks) => {
+        const start = process.cpuUsage();
+        range(seeks).forEach(() => run.seek(run.step + 2));
+        const { user, system } = process.cpuUsage(start);
+        return (user + system) / seeks;
+    };
+    cost(2000);
+    const short = cost(2000);
+    cost(60000);
+    const long = cost(2000), { history } = run;
+    assert.ok(long < 10 * short, `${long} and ${short} us`);
+    same(history.since.step, 0);
+    assert.throws(() => history.at(99999), { kind: "ESKIPPED" });
+});
+
 test("arguments of recorded samplers, mixes and histories", () => {
     const run = runOf(DESC, go(9), (one) => one.seek(20), go(5));
     const mix = new RecordedMix([DESC, { ...DESC, batchSize: 2 }]);
@@ -1054,6 +1071,8 @@ test("shares of tokens", () => {
         had[source] += tokens;
         schedule.had(source, tokens);
     }
+    const { indices } = schedule.at(mix.turn); // where a stage begins
+    same(schedule.next().indices, indices);
     checks++;
     assert.ok(Math.abs(had[0] / had[1] - 1) < 0.02, String(had));
 });
