@@ -122,7 +122,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ELATER:
         return "the sample does not come in the stages that were looked at";
     case SCHEDULE_ESTEPS:
-        return "a source has a share, but no steps: no turn can be its";
+        return "a source with a share has no steps";
     default:
         return statesampler_error(code);
     }
@@ -322,23 +322,16 @@ static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
         }
 }
 
-/* ESTEPS: a source with a share has no steps, now or in its next epoch. */
+/* ESTEPS: a source with a share has no steps. */
 static inline int schedule_check_steps(const schedule *s,
                                        const statesampler_mix *mix)
 {
-    statesampler next;
     uint32_t i;
 
-    for (i = 0; i < s->num_sources; i++) {
-        const statesampler *own = &mix->sources[i].sampler;
-
-        if (s->sources[i].part == 0 || statesampler_num_steps(own) != 0)
-            continue;
-        next = *own;
-        statesampler_begin(&next, statesampler_epoch(own) + 1);
-        if (statesampler_num_steps(&next) == 0)
+    for (i = 0; i < s->num_sources; i++)
+        if (s->sources[i].part != 0 &&
+            statesampler_num_steps(&mix->sources[i].sampler) == 0)
             return SCHEDULE_ESTEPS;
-    }
     return STATESAMPLER_OK;
 }
 

@@ -98,10 +98,10 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 
 /* Those of history.h and schedule.h. */
 const KINDS = { [-1031]: "EEPOCH" };
-["ESHARES", "ETURNS", "EMEANS", "ESTOP", "ETURN", "ETOKENS", "EOWED", "ELATER",
- "ESTEPS"].forEach((kind, i) => KINDS[-1301 - i] = kind);
-["EFULL", "EORDER", "EOTHER", "EEVENT"]
-    .forEach((kind, i) => KINDS[-1401 - i] = kind);
+"ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS"
+    .split(" ").forEach((kind, i) => KINDS[-1301 - i] = kind);
+"EFULL EORDER EOTHER EEVENT"
+    .split(" ").forEach((kind, i) => KINDS[-1401 - i] = kind);
 
 export class SteeringError extends Error {
     constructor(kind, message) {
