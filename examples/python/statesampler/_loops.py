@@ -78,16 +78,15 @@ class Loop(Begun):
 
     def check_end(self):
         """Whether so many batches can be those of the sampler."""
-        if self.iteration is None or not self.iteration.drained:
+        if self.iteration is None or self.own is None:
             return
-        over = self.own is not None and self.takes.is_off(
-            self.own, self.batches + self.failed)
-        if over:
+        if self.takes.is_off(self.own, self.batches + self.failed):
             raise RuntimeError(
                 f"the loader returned {self.batches} batches of "
                 f"{self.takes.unit}, but the sampler had {self.own}: pass "
                 "StatefulLoader the right items=, and let nothing between "
-                "leave out batches")
+                "leave out batches. (To end an epoch early, leave the loop, "
+                "and call set_epoch.)")
 
 
 class Iteration:

@@ -420,6 +420,23 @@ class Items(unittest.TestCase):
             else:
                 self.assertEqual(len(list(served)), 5)
 
+    def test_what_ends_early(self):
+        """It leaves out batches, whether workers have them or nobody has."""
+        for workers in 0, 2:
+            sampler = Distributed(range(40), 1, 0)
+            loader = Uncounted(range(40), 4, sampler=sampler,
+                               num_workers=workers)
+
+            class Three:
+                def __iter__(_):
+                    return itertools.islice(loader, 3)
+
+            early = StatefulLoader(Three(), sampler, items=4)
+            with self.assertRaisesRegex(RuntimeError, "returned 3 batches of 4"
+                                        ", but the sampler had 40.*To end an"):
+                list(early)
+            self.assertEqual((sampler.epoch, sampler.remaining), (0, 28))
+
     def test_batches_of_any_size(self):
         """Each by a state at each batch, in each loader."""
         class Growing:
