@@ -43,6 +43,9 @@ class _Counted:
             loop.failed += not str(error).startswith("DataLoader timed out")
             loop.smooth = False
             raise
+        except BaseException:   # Nobody knows whether it is passed over.
+            loop.over = True
+            raise
         finally:
             loop.asking = False
         if not loop.smooth:
@@ -76,8 +79,8 @@ class _Counted:
             raise StopIteration
         raise RuntimeError(
             "this loop cannot continue: another loop over its sampler, "
-            "load_state_dict, set_start_iter or a change of the epoch came in "
-            "between")
+            "load_state_dict, set_start_iter, a change of the epoch or an "
+            "interrupt came in between")
 
 
 class _Stateful:

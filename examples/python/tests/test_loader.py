@@ -420,6 +420,31 @@ class Items(unittest.TestCase):
             else:
                 self.assertEqual(len(list(served)), 5)
 
+    def test_an_interrupt(self):
+        """The loop is over, and the state is that after the last batch."""
+        class Slow(list):
+            def __getitem__(_, i):
+                if stop and i == stop[0]:
+                    stop.clear()
+                    raise KeyboardInterrupt
+                return i
+
+        stop, sampler = [], Distributed(range(40), 1, 0, batch_size=4)
+        stop.append(sampler.at(3)[2])
+        loader = StatefulLoader(Uncounted(Slow(range(40)), 4, sampler=sampler),
+                                sampler)
+        served, loop = [], iter(loader)
+        with self.assertRaises(KeyboardInterrupt):
+            for batch in loop:
+                served += batch
+        with self.assertRaisesRegex(RuntimeError, "an interrupt"):
+            next(loop)
+        self.assertEqual(sampler.start_iter, 3)
+        loader.load_state_dict(loader.state_dict())
+        for batch in loader:
+            served += batch
+        self.assertEqual(sorted(served), [*range(40)])
+
     def test_what_ends_early(self):
         """It leaves out batches, whether workers have them or nobody has."""
         for workers in 0, 2:
