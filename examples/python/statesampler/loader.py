@@ -197,7 +197,9 @@ class CountedBatchSampler:
     how much each batch takes, so batches may be of any size. All other
     attributes are those of your batch sampler.
 
-    batch_sampler: any iterable of batches.
+    batch_sampler: any iterable of batches, each of which has what was taken
+        for it. One that takes ahead, as to sort, must not return samples twice:
+        the number of those that it holds back would be too low.
     sampler: the sampler it takes from.
     """
 
@@ -237,5 +239,4 @@ class CountedBatchSampler:
             raise RuntimeError(
                 f"the batch sampler holds back {held} of what it took, which "
                 "a run that loads a state would not get: let it take what it "
-                "returns, save where it holds nothing, or say "
-                "state_dict(epoch=, batches=)")
+                "returns, or save where it holds nothing")

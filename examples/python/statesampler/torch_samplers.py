@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import torch
 import torch.distributed as dist
-from torch.utils.data import DistributedSampler
+from torch.utils.data import ConcatDataset, DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
 from ._arguments import (choice, cut, flag, items, other_fingerprint,
@@ -115,13 +115,20 @@ class _Resumable(Steps):
         self._shared.tell(self._cursor.epoch)
 
     def _check_dataset(self, dataset):
-        """Raises an error if samples of a DataLoader's would never come."""
+        """Raises an error if samples of a DataLoader's would never come, or
+        others are asked for than it has."""
         if self._described is None or not hasattr(dataset, "__len__"):
             return
-        if self._described < len(dataset):
+        own = getattr(self, "lengths", None)
+        found = isinstance(dataset, ConcatDataset) and own and [
+            len(each) for each in dataset.datasets]
+        if not found or len(found) != len(own):
+            # Some may be the parts of another one.
+            own, found = self._described, len(dataset)
+        if found != own:
             raise ValueError(
-                f"{self._owner} takes {self._takes}: it has "
-                f"{self._described}, but the dataset has {len(dataset)}")
+                f"{self._owner} takes {self._takes}: it has {shown(own)}, but "
+                f"the dataset has {shown(found)}")
 
     @locked
     def _open(self, takes, alive):
