@@ -930,7 +930,12 @@ typedef struct history_mix_walk {
     statesampler_source *sources;
     uint32_t *weights;
     unsigned char *state;
-    uint64_t epoch; /* private: where the mix is, which counts from 0 */
+    /* Private. */
+    uint64_t epoch; /* where the mix is, which counts from 0 */
+    uint64_t stage; /* the turn at which the stretch's weights began; or NONE */
+    uint64_t behind;            /* so many turns before that the mix is */
+    const unsigned char *words; /* these weights, if the mix is to be given them
+                                   there; or NULL */
 } history_mix_walk;
 
 /* Makes the mix of a state, with the sources' shapes of an event, or, if that
@@ -977,6 +982,186 @@ static inline void history_set_weights(uint32_t *weights,
             weights[i + 1] = (uint32_t)(word >> 32);
     }
 }
+
+/* --- stages of a mix that never ends ---------------------------------------
+   Weights that change often make many stretches, and to move a mix over each of
+   them takes long. So the walk leaves the mix behind, and counts in its weights
+   how many turns each source has had since: a sequence with these numbers as
+   weights has each source as often. The mix is moved over all of them at once,
+   by history_mix_settle, when something else is asked or done. With
+   HISTORY_SMALL it is moved over each: that is less code. */
+
+#ifdef HISTORY_SMALL
+static inline int history_mix_counts(const statesampler_mix *mix)
+{
+    (void)mix;
+    return 0;
+}
+
+static inline int history_mix_passes(history_mix_walk *walk,
+                                     const history_event *event)
+{
+    (void)walk;
+    (void)event;
+    return 0;
+}
+
+static inline int history_mix_settle(history_mix_walk *walk)
+{
+    (void)walk;
+    return STATESAMPLER_OK;
+}
+#else
+static inline uint32_t history_number(const unsigned char *numbers, size_t i)
+{
+    uint32_t number;
+
+    memcpy(&number, numbers + 4 * i, 4);
+    return number;
+}
+
+static inline void history_set_number(unsigned char *numbers, size_t i,
+                                      uint32_t number)
+{
+    memcpy(numbers + 4 * i, &number, 4);
+}
+
+/* Weight i of an event's words. */
+static inline uint32_t history_weight(const unsigned char *words, uint32_t i)
+{
+    return (uint32_t)(history_word(words + 8 * (size_t)(i / 2)) >> i % 2 * 32);
+}
+
+/* Whether turns of the mix can be counted by its weights alone: it never ends,
+   and all of its sources have steps. */
+static inline int history_mix_counts(const statesampler_mix *mix)
+{
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++) {
+        statesampler s = mix->sources[i].sampler;
+
+        if (mix->stop != STATESAMPLER_STOP_NEVER)
+            return 0;
+        statesampler_begin(&s, statesampler_epoch(&s));
+        if (statesampler_num_steps(&s) == 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Divides turns among seats by the manual's tree of a mix: `weights` has those
+   of the seats, and has them again in the end; `turns` has the turns in front.
+   The first loops sum up the weights of each node's right child and of its
+   parent, where its left child's was; the others take them apart again. */
+static inline void history_divide(unsigned char *turns, unsigned char *weights,
+                                  uint32_t seats)
+{
+    uint32_t bit = 1, i;
+
+    while (bit < seats)
+        bit *= 2;
+    for (bit /= 2; bit != 0; bit /= 2)
+        for (i = 0; i < bit && i + bit < seats; i++)
+            history_set_number(weights, i,
+                               history_number(weights, i) +
+                                   history_number(weights, i + bit));
+    for (bit = 1; bit < seats; bit *= 2)
+        for (i = 0; i < bit && i + bit < seats; i++) {
+            const uint32_t all = history_number(turns, i);
+            const uint32_t weight = history_number(weights, i);
+            const uint32_t left = weight - history_number(weights, i + bit);
+            const uint32_t its = (uint32_t)(
+                ((uint64_t)all * left + weight / 2) / weight);
+
+            history_set_number(turns, i, its);
+            history_set_number(turns, i + bit, all - its);
+            history_set_number(weights, i, left);
+        }
+}
+
+/* Adds the turns that each source has in so many turns of the stage. Returns 0
+   if its weights are impossible. */
+static inline int history_count(history_mix_walk *walk, uint64_t turns)
+{
+    unsigned char *const weights = walk->state;
+    unsigned char *const had = weights + 4 * (size_t)walk->mix.num_sources;
+    uint64_t period = 0;
+    uint32_t i, weight, seat = 0;
+
+    for (i = 0; i < walk->mix.num_sources; i++) {
+        weight = walk->words ? history_weight(walk->words, i)
+                             : walk->sources[i].in_mix.weight;
+        if (weight != STATESAMPLER_OFF) {
+            history_set_number(weights, seat++, weight);
+            period += weight;
+        }
+        if (walk->words == NULL)
+            walk->weights[i] = 0;
+    }
+    if (period == 0 || period >> 31 != 0)
+        return 0;
+    history_set_number(had, 0, (uint32_t)(turns % period));
+    for (i = 1; i < seat; i++)
+        history_set_number(had, i, 0);
+    if (turns % period != 0)
+        history_divide(had, weights, seat);
+    for (i = 0, seat = 0; i < walk->mix.num_sources; i++) {
+        weight = walk->words ? history_weight(walk->words, i)
+                             : walk->sources[i].in_mix.weight;
+        if (weight != STATESAMPLER_OFF) {
+            walk->weights[i] += (uint32_t)(turns / period) * weight +
+                                history_number(had, seat);
+            seat++;
+        }
+    }
+    return 1;
+}
+
+/* Whether the mix may be left behind where an event happened. */
+static inline int history_mix_passes(history_mix_walk *walk,
+                                     const history_event *event)
+{
+    const uint64_t turns = event->step - walk->stage;
+
+    if (walk->stage == STATESAMPLER_NONE || event->epoch != walk->epoch)
+        return 0;
+    if (event->kind == HISTORY_SEEK)
+        return history_word(event->words) >= walk->stage;
+    if (event->kind != HISTORY_WEIGHTS || (walk->behind + turns) >> 31 != 0 ||
+        !history_count(walk, turns))
+        return 0;
+    walk->stage = event->step;
+    walk->behind += turns;
+    walk->words = event->words;
+    return 1;
+}
+
+/* Takes the mix to the beginning of the stage, if it was left behind. */
+static inline int history_mix_settle(history_mix_walk *walk)
+{
+    statesampler_mix *mix = &walk->mix;
+    uint32_t i;
+    int code;
+
+    if (walk->words == NULL)
+        return STATESAMPLER_OK;
+    code = statesampler_mix_seek(mix, walk->stage - walk->behind);
+    for (i = 0; i < mix->num_sources && walk->behind != 0; i++)
+        if (walk->weights[i] == 0)
+            walk->weights[i] = STATESAMPLER_OFF;
+    if (code == STATESAMPLER_OK && walk->behind != 0)
+        code = statesampler_mix_weigh(mix, walk->weights);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_seek(mix, walk->stage);
+    history_set_weights(walk->weights, walk->words, mix->num_sources);
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_weigh(mix, walk->weights);
+    walk->words = NULL;
+    walk->behind = 0;
+    return code;
+}
+#endif
 
 /* Does to the mix what an event says. */
 static inline int history_mix_apply(history_mix_walk *walk,
@@ -1047,6 +1232,7 @@ static inline int history_mix_next(history_mix_walk *walk)
     const history_log *log = &stretch->log;
     size_t at = stretch->at;
     history_event event;
+    uint64_t begin;
     int code;
 
     if (at != 0 && stretch->kind == 0)
@@ -1054,34 +1240,47 @@ static inline int history_mix_next(history_mix_walk *walk)
     if (at == 0)
         at = 16 + history_state_bytes(log);
     event = history_event_at(log, at);
+    begin = event.kind == HISTORY_SEEK ? history_word(event.words) : event.step;
     if (stretch->at == 0) {
+        walk->words = NULL;
+        walk->behind = 0;
         code = history_mix_make(walk, log->bytes + 16, history_state_bytes(log),
                                 event.words);
+        walk->stage = STATESAMPLER_NONE;
+        begin = statesampler_mix_turn(&walk->mix);
+    } else if (history_mix_passes(walk, &event)) {
+        code = STATESAMPLER_OK;
     } else {
-        code = history_mix_go(walk, event.epoch, event.step);
+        code = history_mix_settle(walk);
+        if (code == STATESAMPLER_OK)
+            code = history_mix_go(walk, event.epoch, event.step);
         if (code == STATESAMPLER_OK)
             code = history_mix_apply(walk, &event);
+        begin = statesampler_mix_turn(&walk->mix);
+        walk->stage = event.kind == HISTORY_WEIGHTS &&
+                              history_mix_counts(&walk->mix)
+                          ? begin
+                          : STATESAMPLER_NONE;
     }
     stretch->at = at + event.size;
     if (code == STATESAMPLER_OK)
-        code = history_begin_at(stretch, walk->epoch,
-                                statesampler_mix_turn(&walk->mix));
+        code = history_begin_at(stretch, walk->epoch, begin);
     return code == STATESAMPLER_OK ? 1 : code;
 }
 
-/* Takes the mix back to the stretch's beginning if it is in a later epoch. */
+/* Takes the mix to the stretch if it was left behind, and back to the stretch's
+   beginning if it is in a later epoch. */
 static inline int history_mix_again(history_mix_walk *walk)
 {
     const size_t at = walk->stretch.at;
-    int code;
+    int code = 1;
 
     if (walk->epoch == walk->stretch.begin_epoch)
-        return STATESAMPLER_OK;
+        return history_mix_settle(walk);
     walk->stretch.at = 0;
-    do { /* ends where it was */
+    while (code == 1 && walk->stretch.at != at) /* ends where it was */
         code = history_mix_next(walk);
-    } while (code == 1 && walk->stretch.at != at);
-    return code == 1 ? STATESAMPLER_OK : code;
+    return code == 1 ? history_mix_settle(walk) : code;
 }
 
 /* A rank's samples in a turn that the stretch has served, as mix_at gives
@@ -1090,9 +1289,9 @@ static inline int history_mix_at(history_mix_walk *walk, uint32_t rank,
                                  uint64_t epoch, uint64_t turn, uint64_t *out,
                                  size_t *count, uint32_t *source)
 {
-    int code = STATESAMPLER_OK;
+    int code = history_mix_settle(walk);
 
-    if (epoch != walk->epoch)
+    if (code == STATESAMPLER_OK && epoch != walk->epoch)
         code = history_mix_again(walk);
     if (code == STATESAMPLER_OK && epoch != walk->epoch)
         code = history_mix_go(walk, epoch, 0);

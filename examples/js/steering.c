@@ -13,6 +13,7 @@
 /* The main module has these sentences. */
 #define statesampler_error(code) ""
 
+#define HISTORY_SMALL
 #include "examples/extras/history.h"
 #include "web.h"
 

@@ -658,14 +658,42 @@ static size_t check_turns(mix_run *r, history_mix_walk *walk, size_t at)
     return at;
 }
 
+/* Some turns of some stretches, in a walk that passes over the others. begins:
+   the first record of each stretch. Returns for how many the mix was left
+   behind. */
+static size_t check_some(mix_run *r, const size_t *begins, size_t stretches)
+{
+    history_mix_walk walk;
+    size_t i, passed = 0;
+
+    history_mix_open(&walk, &r->h.log, statesampler_mix_epoch(&r->mix),
+                     statesampler_mix_turn(&r->mix), r->other, r->weights,
+                     r->state);
+    for (i = 0; i < stretches; i++) {
+        const size_t first = begins[i];
+        const size_t records = begins[i + 1] - first;
+
+        CHECK(history_mix_next(&walk) == 1);
+        passed += walk.words != NULL;
+        if (records == 0 || check_random(6) != 0)
+            continue;
+        check_turn(&walk, first + (size_t)check_random(records));
+        check_mix_sample(r, &walk, first + (size_t)check_random(records));
+    }
+    CHECK(history_mix_next(&walk) == 0);
+    return passed;
+}
+
 static void test_mixes(int cases, int least, int most)
 {
     static mix_run r;
+    static size_t begins[EVENTS + 2];
     history_mix_walk walk;
+    size_t passed = 0;
     int k, left, code;
 
     for (k = 0; k < cases; k++) {
-        size_t at = 0;
+        size_t at = 0, stretches = 0;
 
         begin_mix(&r);
         left = least + (int)check_random((uint64_t)(most - least));
@@ -675,13 +703,185 @@ static void test_mixes(int cases, int least, int most)
                          statesampler_mix_turn(&r.mix), r.other, r.weights,
                          r.state);
         while ((code = history_mix_next(&walk)) == 1) {
+            begins[stretches++] = at;
             at = check_turns(&r, &walk, at);
             check_skips(&walk.stretch);
         }
         CHECK(code == 0 && history_mix_next(&walk) == 0);
         CHECK(at == r.steps);
+        begins[stretches] = at;
+        passed += check_some(&r, begins, stretches);
     }
     CHECK(r.found > (size_t)cases);
+    CHECK(passed > (size_t)cases / 20);
+}
+
+/* --- stages of many sources ----------------------------------------------- */
+
+enum { MANY = 70, STAGES = 60, STAGE_TURNS = 3000 };
+
+typedef struct stage_run {
+    statesampler_source sources[MANY], other[MANY];
+    statesampler_mix mix;
+    history h;
+    unsigned char memory[HISTORY_MIX_BYTES(MANY, 2 * STAGES)];
+    uint32_t weights[MANY], other_weights[MANY];
+    unsigned char state[STATESAMPLER_MIX_STATE_BYTES(MANY)];
+    /* What was served, and the first record of each stretch. */
+    uint32_t source[STAGES * STAGE_TURNS];
+    uint64_t sample[STAGES * STAGE_TURNS];
+    uint64_t turn[STAGES * STAGE_TURNS];
+    size_t begins[2 * STAGES + 2], stretches, records;
+} stage_run;
+
+static void serve_stage(stage_run *r, uint64_t turns)
+{
+    size_t count;
+
+    for (; turns > 0; turns--, r->records++) {
+        r->turn[r->records] = statesampler_mix_turn(&r->mix);
+        CHECK(statesampler_mix_next(&r->mix, &r->sample[r->records], &count,
+                                    &r->source[r->records]) == 1);
+        CHECK(count == 1);
+    }
+}
+
+static void begin_stages(stage_run *r)
+{
+    const uint32_t num_sources = 1 + (uint32_t)check_random(MANY);
+    uint32_t i;
+
+    for (i = 0; i < num_sources; i++) {
+        statesampler_desc d;
+
+        memset(&d, 0, sizeof d);
+        d.num_samples = 1 + check_random(9);
+        d.stream = i;
+        d.tail = check_random(4) ? 0 : STATESAMPLER_TAIL_CARRY;
+        CHECK(statesampler_init(&r->sources[i].sampler, &d) ==
+              STATESAMPLER_OK);
+        r->sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&r->mix, r->sources, num_sources,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    CHECK(history_mix_init(&r->h, r->memory, sizeof r->memory, &r->mix) ==
+          STATESAMPLER_OK);
+    r->begins[0] = r->records = 0;
+    r->stretches = 1;
+}
+
+/* Other weights, of which a source may have most, and perhaps a seek. */
+static void take_stage(stage_run *r)
+{
+    const size_t before = r->h.log.size;
+    uint64_t period = 0, turns;
+    uint32_t i;
+
+    for (i = 0; i < r->mix.num_sources; i++)
+        r->weights[i] = check_random(4) ? 1 + (uint32_t)check_random(9)
+                                        : STATESAMPLER_OFF;
+    i = (uint32_t)check_random(r->mix.num_sources);
+    r->weights[i] = check_random(3) ? 3 : 1 + (uint32_t)check_random(1 << 20);
+    CHECK(history_mix_weigh(&r->h, &r->mix, r->weights) == STATESAMPLER_OK);
+    if (r->h.log.size != before)
+        r->begins[r->stretches++] = r->records;
+    for (i = 0; i < r->mix.num_sources; i++)
+        if (r->weights[i] != STATESAMPLER_OFF)
+            period += r->weights[i];
+    turns = check_random(STAGE_TURNS / 2);
+    if (check_random(3) == 0 && 2 * period < STAGE_TURNS / 2)
+        turns = period * (1 + check_random(2));
+    serve_stage(r, turns);
+    if (check_random(4) == 0 && turns > 0) {
+        turns = statesampler_mix_turn(&r->mix);
+        CHECK(history_mix_seek(&r->h, &r->mix, turns - 1 + 2 * check_random(9))
+              == STATESAMPLER_OK);
+        r->begins[r->stretches++] = r->records;
+        serve_stage(r, check_random(STAGE_TURNS / 2));
+    }
+}
+
+/* Each turn that is asked for is as it was served, though the walk has passed
+   over most stages; and the history leads to the state. */
+static void test_many_sources(int cases)
+{
+    static stage_run r;
+    static unsigned char state[sizeof r.state];
+    history_mix_walk walk;
+    int k;
+
+    for (k = 0; k < cases; k++) {
+        const int stages = 1 + (int)check_random(STAGES);
+        size_t i, size, passed = 0;
+        int n;
+
+        begin_stages(&r);
+        for (n = 0; n < stages; n++)
+            take_stage(&r);
+        r.begins[r.stretches] = r.records;
+        history_mix_open(&walk, &r.h.log, 0, statesampler_mix_turn(&r.mix),
+                         r.other, r.other_weights, r.state);
+        for (i = 0; i < r.stretches; i++) {
+            CHECK(history_mix_next(&walk) == 1);
+            passed += walk.words != NULL;
+            for (n = (int)check_random(5); n > 2; n--) {
+                const size_t records = r.begins[i + 1] - r.begins[i];
+                const size_t at = r.begins[i] + (size_t)check_random(
+                                                    records ? records : 1);
+                uint64_t sample = 0;
+                uint32_t source = 0;
+                size_t count;
+
+                if (records == 0)
+                    break;
+                CHECK(history_served(&walk.stretch, 0, r.turn[at]));
+                CHECK(history_mix_at(&walk, 0, 0, r.turn[at], &sample, &count,
+                                     &source) == 1);
+                CHECK(sample == r.sample[at] && source == r.source[at]);
+            }
+        }
+        CHECK(history_mix_next(&walk) == 0);
+        CHECK(stages < 9 || passed > r.stretches / 4);
+        size = statesampler_mix_state_bytes(&r.mix);
+        CHECK(statesampler_mix_save(&r.mix, state, size) == STATESAMPLER_OK);
+        history_mix_open(&walk, &r.h.log, 0, statesampler_mix_turn(&r.mix),
+                         r.other, r.other_weights, r.state);
+        CHECK(history_mix_check_end(&walk, state, size) == STATESAMPLER_OK);
+    }
+}
+
+/* Stages that have more turns together than the weights of a mix. */
+static void test_long_stages(void)
+{
+    static stage_run r;
+    static unsigned char state[sizeof r.state];
+    const uint32_t weights[2][2] = {{1, 2}, {5, 1}};
+    const size_t size = STATESAMPLER_MIX_STATE_BYTES(2);
+    history_mix_walk walk;
+    uint64_t stage;
+    uint32_t i;
+
+    for (i = 0; i < 2; i++) {
+        statesampler_desc d;
+
+        memset(&d, 0, sizeof d);
+        d.num_samples = 1000;
+        CHECK(statesampler_init(&r.sources[i].sampler, &d) == STATESAMPLER_OK);
+        r.sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&r.mix, r.sources, 2,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    CHECK(history_mix_init(&r.h, r.memory, sizeof r.memory, &r.mix) ==
+          STATESAMPLER_OK);
+    for (stage = 1; stage < 12; stage++) {
+        CHECK(history_mix_weigh(&r.h, &r.mix, weights[stage % 2]) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_seek(&r.mix, stage << 30) == STATESAMPLER_OK);
+    }
+    CHECK(statesampler_mix_save(&r.mix, state, size) == STATESAMPLER_OK);
+    history_mix_open(&walk, &r.h.log, 0, statesampler_mix_turn(&r.mix),
+                     r.other, r.other_weights, r.state);
+    CHECK(history_mix_check_end(&walk, state, size) == STATESAMPLER_OK);
 }
 
 /* --- what is refused ------------------------------------------------------ */
@@ -1010,6 +1210,8 @@ int main(int argc, char **argv)
         return many_runs(atoi(argv[1]));
     test_runs(reduced ? 30 : 400, 0, 400);
     test_mixes(reduced ? 30 : 400, 0, 400);
+    test_many_sources(reduced ? 5 : 60);
+    test_long_stages();
     test_full();
     test_full_mix();
     test_forged_order();
