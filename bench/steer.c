@@ -1,6 +1,6 @@
 /* steer.c - the cost of steering a run: a noted event, an answer from a history
-   of 1,000 events, a stage of a schedule, and the turns of a scheduled mix
-   against those of a plain one. */
+   of 1,000 events, both also of the weights of a mix, a stage of a schedule, and
+   the turns of a scheduled mix against those of a plain one. */
 #include "bench.h"
 #include "examples/extras/history.h"
 #include "examples/extras/schedule.h"
@@ -120,6 +120,90 @@ static void scheduled_run(void *data)
     }
 }
 
+/* --- a history of weights ------------------------------------------------- */
+
+typedef struct weighed {
+    mixed m;
+    history h;
+    unsigned char memory[HISTORY_MIX_BYTES(SOURCES, EVENTS)];
+    statesampler_source other[SOURCES];
+    unsigned char state[STATESAMPLER_MIX_STATE_BYTES(SOURCES)];
+} weighed;
+
+static void weighed_before(void *data)
+{
+    weighed *w = data;
+    mixed_before(&w->m);
+    must(history_mix_init(&w->h, w->memory, sizeof w->memory, &w->m.mix) == 0,
+         "init");
+}
+
+/* Others than those of the stage before. */
+static const uint32_t *weights_of(mixed *m, uint32_t stage)
+{
+    uint32_t i;
+    for (i = 0; i < SOURCES; i++)
+        m->weights[i] = 1 + (i + stage) % 60;
+    return m->weights;
+}
+
+static void weigh_run(void *data)
+{
+    weighed *w = data;
+    uint32_t i;
+    for (i = 1; i <= EVENTS; i++)
+        must(history_mix_weigh(&w->h, &w->m.mix, weights_of(&w->m, i)) == 0,
+             "weigh");
+}
+
+/* What the weights themselves take. */
+static void plain_weigh_run(void *data)
+{
+    weighed *w = data;
+    uint32_t i;
+    for (i = 1; i <= EVENTS; i++)
+        must(statesampler_mix_weigh(&w->m.mix, weights_of(&w->m, i)) == 0,
+             "weigh");
+}
+
+/* Stages whose weights are given all of their turns, as those of a schedule; or
+   of 1,000 turns, about a tenth of that. */
+static void stages_before(weighed *w, int whole)
+{
+    uint64_t turn = 0;
+    uint32_t stage, i;
+    weighed_before(w);
+    for (stage = 1; stage <= EVENTS; stage++) {
+        const uint32_t *weights = weights_of(&w->m, stage);
+        must(history_mix_weigh(&w->h, &w->m.mix, weights) == 0, "weigh");
+        for (i = 0; i < SOURCES && whole; i++)
+            turn += weights[i];
+        turn += whole ? 0 : LENGTH;
+        must(statesampler_mix_seek(&w->m.mix, turn) == 0, "seek");
+    }
+}
+
+/* Asks for the last turn. */
+static void weighed_answer_run(void *data)
+{
+    weighed *w = data;
+    const uint64_t last = statesampler_mix_turn(&w->m.mix) - 1;
+    history_mix_walk walk;
+    uint64_t sample;
+    uint32_t source;
+    size_t count;
+    int served = 0;
+    history_mix_open(&walk, &w->h.log, 0, last + 1, w->other, w->m.weights,
+                     w->state);
+    while (history_mix_next(&walk) == 1)
+        if (history_served(&walk.stretch, 0, last))
+            served += history_mix_at(&walk, 0, 0, last, &sample, &count,
+                                     &source);
+    must(served == 1, "served");
+}
+
+/* --- a schedule's stages -------------------------------------------------- */
+
 /* Stages alone: without the mix's part of them. */
 static void stage_run(void *data)
 {
@@ -138,12 +222,17 @@ int main(void)
 {
     static record r[3];
     static mixed m[3];
+    static weighed w[4];
     contender c[3] = {{record_run, record_before, NULL, &r[0], 0},
                       {seek_run, record_before, NULL, &r[1], 0},
                       {answer_run, NULL, NULL, &r[2], 0}};
     contender turns[3] = {{plain_run, mixed_before, NULL, &m[0], 0},
                           {scheduled_run, mixed_before, NULL, &m[1], 0},
                           {stage_run, mixed_before, NULL, &m[2], 0}};
+    contender weights[4] = {{weigh_run, weighed_before, NULL, &w[0], 0},
+                            {plain_weigh_run, weighed_before, NULL, &w[1], 0},
+                            {weighed_answer_run, NULL, NULL, &w[2], 0},
+                            {weighed_answer_run, NULL, NULL, &w[3], 0}};
     size_t i;
     for (i = 0; i < 3; i++) {
         statesampler_desc d;
@@ -160,6 +249,16 @@ int main(void)
               (c[0].ns - c[1].ns) / (double)EVENTS, "ns", 50);
     row_alone("history; an answer through 1000 events", c[2].ns / 1000, "us",
               1000);
+    stages_before(&w[2], 1);
+    stages_before(&w[3], 0);
+    race(weights, 4, 2);
+    row_alone("history; weights of 300 sources noted beside their mix_weigh",
+              (weights[0].ns - weights[1].ns) / (double)EVENTS, "ns", 500);
+    row_alone("history; an answer through 1000 weights of 300 sources in whole "
+              "sequences",
+              weights[2].ns / 1000, "us", 1000);
+    row_alone("history; the same in stages of 1000 turns",
+              weights[3].ns / 1000, "us", 3000);
     race(turns, 3, 2);
     row("schedule; turns of 300 sources in stages of 1000",
         turns[1].ns / (double)TURNS, "ns", "a plain mix",

@@ -821,8 +821,8 @@ static inline int history_mix_weigh(history *h, statesampler_mix *mix,
     int code, same = 1;
     uint32_t i;
 
-    for (i = 0; i < mix->num_sources; i++)
-        same &= (weights[i] ? weights[i] : 1) == mix->sources[i].in_mix.weight;
+    for (i = 0; i < mix->num_sources && same; i++)
+        same = (weights[i] ? weights[i] : 1) == mix->sources[i].in_mix.weight;
     if (same)
         return STATESAMPLER_OK;
     code = history_mix_check(h, HISTORY_WEIGHTS, mix);
@@ -1026,10 +1026,15 @@ static inline void history_set_number(unsigned char *numbers, size_t i,
     memcpy(numbers + 4 * i, &number, 4);
 }
 
-/* Weight i of an event's words. */
-static inline uint32_t history_weight(const unsigned char *words, uint32_t i)
+/* A source's weight in the stage: in an event's words, a half of one. */
+static inline uint32_t history_weight(const history_mix_walk *walk, uint32_t i)
 {
-    return (uint32_t)(history_word(words + 8 * (size_t)(i / 2)) >> i % 2 * 32);
+    const unsigned char *from = walk->words + 4 * (size_t)i;
+
+    if (walk->words == NULL)
+        return walk->sources[i].in_mix.weight;
+    return (uint32_t)from[0] | (uint32_t)from[1] << 8 |
+           (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
 }
 
 /* Whether turns of the mix can be counted by its weights alone: it never ends,
@@ -1080,41 +1085,63 @@ static inline void history_divide(unsigned char *turns, unsigned char *weights,
         }
 }
 
-/* Adds the turns that each source has in so many turns of the stage. Returns 0
-   if its weights are impossible. */
-static inline int history_count(history_mix_walk *walk, uint64_t turns)
+/* The sum of the stage's weights. */
+static inline uint64_t history_period(const history_mix_walk *walk)
+{
+    uint64_t period = 0;
+    uint32_t i;
+
+    for (i = 0; i < walk->mix.num_sources; i++) {
+        const uint32_t weight = history_weight(walk, i);
+
+        period += weight == STATESAMPLER_OFF ? 0 : weight;
+    }
+    return period;
+}
+
+/* Adds the turns that each source has in some sequences of the stage. */
+static inline void history_add_sequences(history_mix_walk *walk, uint32_t times)
+{
+    uint32_t i;
+
+    for (i = 0; i < walk->mix.num_sources; i++) {
+        const uint32_t weight = history_weight(walk, i);
+
+        walk->weights[i] += weight == STATESAMPLER_OFF ? 0 : times * weight;
+    }
+}
+
+/* Adds those that each has in the first turns of one. */
+static inline void history_add_part(history_mix_walk *walk, uint32_t turns)
 {
     unsigned char *const weights = walk->state;
     unsigned char *const had = weights + 4 * (size_t)walk->mix.num_sources;
-    uint64_t period = 0;
-    uint32_t i, weight, seat = 0;
+    uint32_t i, seats = 0;
 
-    for (i = 0; i < walk->mix.num_sources; i++) {
-        weight = walk->words ? history_weight(walk->words, i)
-                             : walk->sources[i].in_mix.weight;
-        if (weight != STATESAMPLER_OFF) {
-            history_set_number(weights, seat++, weight);
-            period += weight;
-        }
-        if (walk->words == NULL)
-            walk->weights[i] = 0;
-    }
-    if (period == 0 || period >> 31 != 0)
+    for (i = 0; i < walk->mix.num_sources; i++)
+        if (history_weight(walk, i) != STATESAMPLER_OFF)
+            history_set_number(weights, seats++, history_weight(walk, i));
+    history_set_number(had, 0, turns);
+    history_divide(had, weights, seats);
+    for (i = 0, seats = 0; i < walk->mix.num_sources; i++)
+        if (history_weight(walk, i) != STATESAMPLER_OFF)
+            walk->weights[i] += history_number(had, seats++);
+}
+
+/* Counts so many turns of the stage. Returns 0 if its weights are impossible,
+   or the turns too many. */
+static inline int history_count(history_mix_walk *walk, uint64_t turns)
+{
+    const uint64_t period = history_period(walk);
+
+    if (period == 0 || period >> 31 != 0 || (walk->behind + turns) >> 31 != 0)
         return 0;
-    history_set_number(had, 0, (uint32_t)(turns % period));
-    for (i = 1; i < seat; i++)
-        history_set_number(had, i, 0);
+    if (walk->words == NULL)
+        memset(walk->weights, 0,
+               walk->mix.num_sources * sizeof *walk->weights);
+    history_add_sequences(walk, (uint32_t)(turns / period));
     if (turns % period != 0)
-        history_divide(had, weights, seat);
-    for (i = 0, seat = 0; i < walk->mix.num_sources; i++) {
-        weight = walk->words ? history_weight(walk->words, i)
-                             : walk->sources[i].in_mix.weight;
-        if (weight != STATESAMPLER_OFF) {
-            walk->weights[i] += (uint32_t)(turns / period) * weight +
-                                history_number(had, seat);
-            seat++;
-        }
-    }
+        history_add_part(walk, (uint32_t)(turns % period));
     return 1;
 }
 
@@ -1128,8 +1155,7 @@ static inline int history_mix_passes(history_mix_walk *walk,
         return 0;
     if (event->kind == HISTORY_SEEK)
         return history_word(event->words) >= walk->stage;
-    if (event->kind != HISTORY_WEIGHTS || (walk->behind + turns) >> 31 != 0 ||
-        !history_count(walk, turns))
+    if (event->kind != HISTORY_WEIGHTS || !history_count(walk, turns))
         return 0;
     walk->stage = event->step;
     walk->behind += turns;
