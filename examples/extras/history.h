@@ -1029,10 +1029,11 @@ static inline void history_set_number(unsigned char *numbers, size_t i,
 /* A source's weight in the stage: in an event's words, a half of one. */
 static inline uint32_t history_weight(const history_mix_walk *walk, uint32_t i)
 {
-    const unsigned char *from = walk->words + 4 * (size_t)i;
+    const unsigned char *from = walk->words;
 
-    if (walk->words == NULL)
+    if (from == NULL)
         return walk->sources[i].in_mix.weight;
+    from += 4 * (size_t)i;
     return (uint32_t)from[0] | (uint32_t)from[1] << 8 |
            (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
 }
