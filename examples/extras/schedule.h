@@ -50,9 +50,9 @@ STATESAMPLER_WRAP_BEGIN
    the epochs of schedule_epochs, as history_mix_begin does. */
 #ifndef SCHEDULE_BEGIN
 #ifdef SCHEDULE_SEEK
-#define SCHEDULE_BEGIN(s, mix) SCHEDULE_ETURN
+#define SCHEDULE_BEGIN schedule_refuse_begin
 #else
-#define SCHEDULE_BEGIN(s, mix) schedule_begin_mix(s, mix)
+#define SCHEDULE_BEGIN schedule_begin_mix
 #endif
 #endif
 #ifndef SCHEDULE_WEIGH
@@ -486,6 +486,15 @@ static inline int schedule_begin_mix(const schedule *s, statesampler_mix *mix)
                                  mix->stop);
     mix->epoch = epoch;
     return code;
+}
+
+/* What is not noted is not done. */
+static inline int schedule_refuse_begin(const schedule *s,
+                                        statesampler_mix *mix)
+{
+    (void)s;
+    (void)mix;
+    return SCHEDULE_ETURN;
 }
 
 /* Whether a turn is before all that the mix knows by itself: in an earlier

@@ -3,6 +3,13 @@
 #include "statesampler.h"
 #include "examples/extras/history.h"
 
+/* What a schedule does to the mix is noted. */
+static history scheduled;
+#define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&scheduled, mix, weights)
+#define SCHEDULE_SEEK(mix, turn) history_mix_seek(&scheduled, mix, turn)
+#include "examples/extras/schedule.h"
+
+
 #include "../check.h"
 
 enum { EVENTS = 1000, STEPS = 20000, BATCH = 64, KEPT = 8 };
@@ -884,6 +891,53 @@ static void test_long_stages(void)
     CHECK(history_mix_check_end(&walk, state, size) == STATESAMPLER_OK);
 }
 
+static uint32_t three_turns(schedule *s, uint64_t turn, void *context)
+{
+    uint32_t i;
+
+    (void)context;
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].share = 1 + (double)((turn + i) % 4);
+    return 3;
+}
+
+/* The history of a schedule has each of its stages. It has no begin, so that no
+   seek goes back to an earlier stage. */
+static void test_schedule(void)
+{
+    static stage_run r;
+    static schedule_source shares[MANY];
+    history_mix_walk walk;
+    schedule s;
+    size_t i, size, count;
+    uint64_t sample = 0;
+    uint32_t source = 0;
+
+    begin_stages(&r);
+    scheduled = r.h;
+    schedule_init(&s, shares, r.weights, r.mix.num_sources);
+    CHECK(schedule_set_start(&s, &r.mix) == STATESAMPLER_OK);
+    for (i = 0; i < 100; i++) {
+        CHECK(schedule_follow(&s, &r.mix, three_turns, NULL) ==
+              STATESAMPLER_OK);
+        serve_stage(&r, 1);
+    }
+    size = scheduled.log.size;
+    CHECK(schedule_seek(&s, &r.mix, 98, three_turns, NULL) == SCHEDULE_ETURN);
+    CHECK(size == scheduled.log.size && statesampler_mix_turn(&r.mix) == 100);
+    CHECK(schedule_seek(&s, &r.mix, 99, three_turns, NULL) == STATESAMPLER_OK);
+    CHECK(scheduled.log.size == size + 32);
+    history_mix_open(&walk, &scheduled.log, 0, 99, r.other, r.other_weights,
+                     r.state);
+    for (i = 0; history_mix_next(&walk) == 1;)
+        for (; i < 100 && history_served(&walk.stretch, 0, i); i++) {
+            CHECK(history_mix_at(&walk, 0, 0, i, &sample, &count, &source) ==
+                  1);
+            CHECK(sample == r.sample[i] && source == r.source[i]);
+        }
+    CHECK(i == 100);
+}
+
 /* --- what is refused ------------------------------------------------------ */
 
 /* A run that seeks until its history is full does nothing then. */
@@ -1212,6 +1266,7 @@ int main(int argc, char **argv)
     test_mixes(reduced ? 30 : 400, 0, 400);
     test_many_sources(reduced ? 5 : 60);
     test_long_stages();
+    test_schedule();
     test_full();
     test_full_mix();
     test_forged_order();
