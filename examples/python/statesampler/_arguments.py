@@ -141,20 +141,20 @@ def _found_world():
     return size, rank, launcher != "none"
 
 
-def world(num_replicas, rank):
-    """Fills in arguments that are None."""
+def world(num_replicas, rank, name="num_replicas"):
+    """Fills in arguments that are None. The name is that of the first."""
+    if num_replicas is not None:
+        num_replicas = whole(name, num_replicas, -2**63, 2**32)
     if num_replicas is None or rank is None:
         found_replicas, found_rank, said = _found_world()
         if rank is None and num_replicas not in (None, found_replicas):
             # Otherwise every process would be rank 0.
             raise ValueError(
-                "rank should be given with num_replicas="
-                f"{shown(num_replicas)}, as " +
+                f"rank should be given with {name}={num_replicas}, as " +
                 (f"{found_replicas} ranks were found" if said else
                  "neither torch.distributed nor the environment gives it"))
         num_replicas = found_replicas if num_replicas is None else num_replicas
         rank = found_rank if rank is None else rank
-    num_replicas = whole("num_replicas", num_replicas, -2**63, 2**32)
     rank = whole("rank", rank, -2**63, 2**63)
     if rank >= num_replicas or rank < 0:
         raise ValueError(

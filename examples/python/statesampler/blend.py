@@ -5,7 +5,7 @@ import struct
 
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import items, whole
+from ._arguments import items, whole, whole_batch_size
 from ._cursors import MixCursor, _BatchCursor
 from ._library import address, c, indices
 from .samplers import Place, as_bytes, crc
@@ -209,7 +209,7 @@ class BlendedBatchSampler(Weighed, _Resumable, _TorchSampler):
         _Resumable.__init__(self, num_replicas, rank, shuffle, seed, drop_last,
                            None, changed, fingerprint)
         self.lengths = items("lengths", lengths)
-        self.batch_size, self.stop = batch_size, stop
+        self.batch_size, self.stop = whole_batch_size(batch_size), stop
         mix = MixCursor(self.lengths, 0, 1, 1, weights, stop, seed=seed,
                         shuffle=shuffle, chunk_size=chunk_size, window=window)
         self._cursor = _BlendCursor(mix, self.rank, self.num_replicas,

@@ -2,7 +2,7 @@
 
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import whole
+from ._arguments import whole, whole_batch_size
 from ._groups import GroupsCursor
 from .torch_samplers import _Resumable
 
@@ -47,7 +47,7 @@ class RepeatSampler(_Resumable, _TorchSampler):
         self.data_source = data_source
         self.num_samples = length = whole(
             "len(data_source)", len(data_source), 0, 2**62 + 1)
-        self.batch_size = batch_size
+        self.batch_size = whole_batch_size(batch_size)
         batch = self.batch_size
         self.mini_repeat_count = copies = whole(
             "mini_repeat_count", mini_repeat_count, 1, 2**62)

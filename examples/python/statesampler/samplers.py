@@ -77,7 +77,7 @@ def _describe(num_samples, rank, world_size, batch_size, *, seed=0, stream=0,
 def described(lengths, rank, world_size, batch_size, streams, options):
     """The descriptions of a mix's datasets. There may be a batch size for
     each."""
-    world_size, rank = world(world_size, rank)
+    world_size, rank = world(world_size, rank, "world_size")
     if not lengths:
         raise ValueError("lengths should not be empty")
     if "stream" in options:
@@ -307,7 +307,7 @@ class Sampler(_Iterator):
 
     def __init__(self, num_samples, rank=None, world_size=None, batch_size=1,
                  **options):
-        world_size, rank = world(world_size, rank)
+        world_size, rank = world(world_size, rank, "world_size")
         self._make(_describe(num_samples, rank, world_size, batch_size,
                              **options))
 

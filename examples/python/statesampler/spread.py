@@ -10,7 +10,7 @@ import zlib
 from torch import Tensor
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import cut, whole
+from ._arguments import cut, whole, whole_batch_size
 from ._cursors import _BatchCursor, described
 from ._library import STATE_BYTES, TAILS, Desc, address, c, check, indices
 from .samplers import Sampler, crc, unpack
@@ -238,7 +238,7 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
                  read_ahead=None, fingerprint=None, changed="refuse"):
         _Resumable.__init__(self, num_replicas, rank, True, seed, drop_last,
                             read_ahead, changed, fingerprint)
-        self.batch_size = batch_size
+        self.batch_size = whole_batch_size(batch_size)
         batch, step = self.batch_size, self.batch_size * self.num_replicas
         self.apart = step if apart is None else whole(
             "apart", apart, step, 2**62)

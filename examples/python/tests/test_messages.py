@@ -3,11 +3,12 @@ does: each argument of all that is public gets such values."""
 
 import inspect
 import io
+import itertools
 import unittest
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
-from common import main
+from common import main, torch
 from statesampler import (Audit, BlendedBatchSampler, CountingDataLoader,
                           Ledger, Mix, PackedBatchSampler, RepeatSampler,
                           RoundRobinBatchSampler, Sampler, SpreadBatchSampler,
@@ -103,6 +104,26 @@ class Messages(unittest.TestCase):
                 for value in HUGE:
                     self.refuses((kind.__name__, name, value), kind,
                                  **{**given, name: HUGE[value]})
+
+    def test_what_is_no_number(self):
+        """Is refused by the argument's name."""
+        for kind, given in MADE:
+            numbers = [name for name in given if isinstance(given[name], int)]
+            for name, value in itertools.product(numbers, (
+                    None, torch.ones(2, 3), torch.tensor(2.5))):
+                # None is a default.
+                if value is None and (kind is StatefulDistributedSampler or
+                                      name not in ("batch_size",
+                                                   "max_tokens")):
+                    continue
+                with self.subTest(kind=kind, name=name, value=value):
+                    with self.assertRaisesRegex(ValueError, name.replace(
+                            "sampler_or_", "")):
+                        kind(**{**given, name: value})
+            if "rank" in given:     # The number of ranks alone.
+                name, = {"world_size", "num_replicas"} & {*arguments(kind)}
+                with self.assertRaisesRegex(ValueError, name):
+                    kind(**{**given, "rank": None, name: torch.ones(2, 3)})
 
     def test_names(self):
         """Of arguments that there are not."""
