@@ -1,6 +1,7 @@
 """Reads what torch.save wrote, without torch, which takes a second to import,
 and without running anything that the file names."""
 
+import io
 import struct
 import zipfile
 
@@ -60,13 +61,37 @@ for _module in "numpy.core.", "numpy._core.":
 
 
 class _Plain(Unpickler):
-    """Of a pickle without tensors."""
+    """Of a pickle that torch.save did not write."""
 
     def find_class(self, module, name):
         return _NAMED.get(f"{module}.{name}", _Inert)
 
     def persistent_load(self, _):
         return None
+
+
+def _storage(saved):
+    """The numbers of a tensor, which such a pickle holds in torch's old format:
+    after five pickles and their number."""
+    file = io.BytesIO(saved)
+    try:
+        for _ in range(5):
+            _Plain(file).load()
+    except Exception:   # Whatever else torch may write some day.
+        return None
+    return memoryview(saved)[file.tell() + 8:]
+
+
+def _tensor(storage, offset, size, *_):
+    """If it is a state, its bytes."""
+    if not isinstance(storage, memoryview) or len(size) != 1:
+        return None
+    found = storage[offset:offset + size[0]]
+    return bytes(found) if found[:2] == b"SS" else None
+
+
+_NAMED["torch.storage._load_from_bytes"] = _storage
+_NAMED["torch._utils._rebuild_tensor_v2"] = _tensor
 
 
 class _Reader(_Plain):

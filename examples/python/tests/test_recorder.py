@@ -1028,6 +1028,16 @@ class Command(Asked):
             torch.save(whole, self.path, pickle_protocol=protocol)
             self.assertEqual([line.split(":")[0] for line in self.ask()],
                              names)
+            # Tensors that pickle.dump wrote.
+            tensor = torch.frombuffer(bytearray(b"a" + state),
+                                      dtype=torch.uint8)
+            self.write(pickle.dumps({
+                "model": torch.rand(3, 4), "s": [tensor[1:], tensor],
+                "t": tensor[1:], "tokens": torch.tensor([83, 83, 77])},
+                protocol))
+            self.assertEqual([line.split(":")[0] for line in self.ask()],
+                             ["s[0]", "t"])
+            self.assertEqual(len(self.ask("--steps", "0..3")), 4)
         for text in ('{"text": "%s", "list": %s}', ' ["%s", %s]'):
             self.write((text % (state.hex(), [*state])).encode())
             self.assertEqual(len(self.ask()), 2)
