@@ -992,10 +992,10 @@ static inline void history_set_weights(uint32_t *weights,
    HISTORY_SMALL it is moved over each: that is less code. */
 
 #ifdef HISTORY_SMALL
-static inline int history_mix_counts(const statesampler_mix *mix)
+static inline void history_set_stage(history_mix_walk *walk, uint32_t kind)
 {
-    (void)mix;
-    return 0;
+    (void)walk;
+    (void)kind;
 }
 
 static inline int history_mix_passes(history_mix_walk *walk,
@@ -1054,6 +1054,16 @@ static inline int history_mix_counts(const statesampler_mix *mix)
             return 0;
     }
     return 1;
+}
+
+/* The mix is where an event of this kind led. */
+static inline void history_set_stage(history_mix_walk *walk, uint32_t kind)
+{
+    walk->words = NULL;
+    walk->behind = 0;
+    walk->stage = STATESAMPLER_NONE;
+    if (kind == HISTORY_WEIGHTS && history_mix_counts(&walk->mix))
+        walk->stage = statesampler_mix_turn(&walk->mix);
 }
 
 /* Divides turns among seats by the manual's tree of a mix: `weights` has those
@@ -1259,7 +1269,6 @@ static inline int history_mix_next(history_mix_walk *walk)
     const history_log *log = &stretch->log;
     size_t at = stretch->at;
     history_event event;
-    uint64_t begin;
     int code;
 
     if (at != 0 && stretch->kind == 0)
@@ -1267,31 +1276,29 @@ static inline int history_mix_next(history_mix_walk *walk)
     if (at == 0)
         at = 16 + history_state_bytes(log);
     event = history_event_at(log, at);
-    begin = event.kind == HISTORY_SEEK ? history_word(event.words) : event.step;
+    if (stretch->at != 0 && history_mix_passes(walk, &event)) {
+        stretch->at = at + event.size;
+        code = history_begin_at(stretch, walk->epoch,
+                                event.kind == HISTORY_SEEK
+                                    ? history_word(event.words)
+                                    : event.step);
+        return code == STATESAMPLER_OK ? 1 : code;
+    }
     if (stretch->at == 0) {
-        walk->words = NULL;
-        walk->behind = 0;
         code = history_mix_make(walk, log->bytes + 16, history_state_bytes(log),
                                 event.words);
-        walk->stage = STATESAMPLER_NONE;
-        begin = statesampler_mix_turn(&walk->mix);
-    } else if (history_mix_passes(walk, &event)) {
-        code = STATESAMPLER_OK;
     } else {
         code = history_mix_settle(walk);
         if (code == STATESAMPLER_OK)
             code = history_mix_go(walk, event.epoch, event.step);
         if (code == STATESAMPLER_OK)
             code = history_mix_apply(walk, &event);
-        begin = statesampler_mix_turn(&walk->mix);
-        walk->stage = event.kind == HISTORY_WEIGHTS &&
-                              history_mix_counts(&walk->mix)
-                          ? begin
-                          : STATESAMPLER_NONE;
     }
     stretch->at = at + event.size;
+    history_set_stage(walk, code == STATESAMPLER_OK ? event.kind : 0);
     if (code == STATESAMPLER_OK)
-        code = history_begin_at(stretch, walk->epoch, begin);
+        code = history_begin_at(stretch, walk->epoch,
+                                statesampler_mix_turn(&walk->mix));
     return code == STATESAMPLER_OK ? 1 : code;
 }
 

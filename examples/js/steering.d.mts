@@ -8,7 +8,6 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     EUNKNOWN   the step is before all that the history knows
     EOTHER     the history and the state are of two runs
     EORDER     the history has an event after the state
-    EFULL      there is no room for an event: never, as memory grows
     ESHARES    a share is negative or not a number, or all are 0
     ETURNS     a stage should have 1 to 2^28 turns
     EMEANS     means are 0 or too large, of some sources only, or missing
@@ -20,7 +19,7 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
-        "EFULL" | "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
+        "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
         "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EEVENT" | "EEPOCH";
 }
 
