@@ -515,7 +515,8 @@ EXPORT(int, record_next, (record *r))
     if (r->log.num_sources == 0) {
         return history_next(&r->walk);
     }
-    if (mix->stretch.at != 0) {
+    /* Not where it was only left behind, as it then goes on faster. */
+    if (mix->stretch.at != 0 && mix->epoch != mix->stretch.begin_epoch) {
         int code = history_mix_again(mix);
 
         if (code != STATESAMPLER_OK) {
