@@ -78,9 +78,8 @@ class Loop(Begun):
 
     def check_end(self):
         """Whether so many batches can be those of the sampler."""
-        if self.iteration is None or self.own is None:
-            return
-        if self.takes.is_off(self.own, self.batches + self.failed):
+        if self.own is not None and not self.takes.elsewhere and (
+                self.takes.is_off(self.own, self.batches + self.failed)):
             raise RuntimeError(
                 f"the loader returned {self.batches} batches of "
                 f"{self.takes.unit}, but the sampler had {self.own}: pass "

@@ -447,20 +447,22 @@ class Items(unittest.TestCase):
 
     def test_what_ends_early(self):
         """It leaves out batches, whether workers have them or nobody has."""
-        for workers in 0, 2:
+        for workers, most in itertools.product((0, 2), (0, 1, 3)):
             sampler = Distributed(range(40), 1, 0)
             loader = Uncounted(range(40), 4, sampler=sampler,
                                num_workers=workers)
 
-            class Three:
+            class Few:
                 def __iter__(_):
-                    return itertools.islice(loader, 3)
+                    return itertools.islice(loader, most)
 
-            early = StatefulLoader(Three(), sampler, items=4)
-            with self.assertRaisesRegex(RuntimeError, "returned 3 batches of 4"
-                                        ", but the sampler had 40.*To end an"):
+            early = StatefulLoader(Few(), sampler, items=4)
+            with self.assertRaisesRegex(
+                    RuntimeError, f"returned {most} batches of 4, but the "
+                    "sampler had 40.*To end an"):
                 list(early)
-            self.assertEqual((sampler.epoch, sampler.remaining), (0, 28))
+            self.assertEqual((sampler.epoch, sampler.remaining),
+                             (0, 40 - 4 * most))
 
     def test_batches_of_any_size(self):
         """Each by a state at each batch, in each loader."""

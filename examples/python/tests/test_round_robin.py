@@ -3,10 +3,10 @@
 import unittest
 from itertools import accumulate, islice, product
 
-from common import DataLoader, Uncounted, cases, forum, main, torch
+from common import DataLoader, cases, forum, main, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import (BlendedBatchSampler, PackedBatchSampler,
-                          RepeatSampler, Sampler, StatefulLoader)
+                          RepeatSampler, Sampler)
 from statesampler import SpreadBatchSampler as Spread
 from statesampler import StatefulDistributedSampler as Distributed
 from torch.utils.data import BatchSampler, ConcatDataset
@@ -243,24 +243,6 @@ class RoundRobins(unittest.TestCase):
             arguments = {"lengths": [9, 8], "batch_size": 2, "rank": 0,
                          "num_replicas": 1, **options}
             self.assertIn(word, said(RoundRobin, **arguments))
-
-
-class Datasets(unittest.TestCase):
-    def test_what_has_other_lengths(self):
-        """Is an error before the first batch; a dataset may be several."""
-        def load(*lengths):
-            sampler = RoundRobin([30, 20], 5, 0, 1, stop="all")
-            return StatefulLoader(Uncounted(ConcatDataset(
-                [range(length) for length in lengths]),
-                batch_sampler=sampler), sampler)
-        for lengths in (30, 20), (10, 20, 20), (50,):
-            self.assertEqual(len(list(load(*lengths))), 10)
-        for lengths, words in (((20, 30), r"\[30, 20\], .* has \[20, 30\]"),
-                               ((30, 10), r"\[30, 20\], .* has \[30, 10\]"),
-                               ((10, 20, 10), "50, .* has 40"),
-                               ((60,), "50, .* has 60")):
-            with self.assertRaisesRegex(ValueError, "it has " + words):
-                load(*lengths)
 
 
 if __name__ == "__main__":
