@@ -338,8 +338,8 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     them into one sequence.) In a step each rank gets one pack. All ranks have
     the same number of steps, and nothing is cut, left out or repeated.
 
-    lengths: how many tokens each sample of the dataset has; fewer of them than
-        a DataLoader's dataset has samples raise ValueError. An array of 16 or
+    lengths: how many tokens each sample of the dataset has; a DataLoader's
+        dataset of another length raises ValueError. An array of 16 or
         32 bits, such as numpy.memmap, is used as it is; it must not change. (A
         loop raises ValueError where it finds that one is 0 or too long now.)
     max_tokens: the most tokens of a pack. A longer sample raises ValueError.

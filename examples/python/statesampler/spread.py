@@ -216,8 +216,8 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
     fingerprint, changed: as in StatefulDistributedSampler.
 
     A group that has more samples than there are whole steps of `apart` samples
-    raises ValueError, which says how many must repeat a group. So do fewer
-    groups than a DataLoader's dataset has samples.
+    raises ValueError, which says how many must repeat a group. So does a
+    DataLoader's dataset with more samples than there are groups, or with fewer.
 
     There is no resize: with other groups a place means nothing. If a dataset
     grows, make another sampler, with changed="next_epoch".

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 import multiprocessing.context
 import threading
 import warnings
@@ -115,20 +116,14 @@ class _Resumable(Steps):
         self._shared.tell(self._cursor.epoch)
 
     def _check_dataset(self, dataset):
-        """Raises an error if samples of a DataLoader's would never come, or
-        others are asked for than it has."""
+        """Raises an error if samples of a DataLoader's would never come, or if
+        it has not all."""
         if self._described is None or not hasattr(dataset, "__len__"):
             return
-        own = getattr(self, "lengths", None)
-        found = isinstance(dataset, ConcatDataset) and own and [
-            len(each) for each in dataset.datasets]
-        if not found or len(found) != len(own):
-            # Some may be the parts of another one.
-            own, found = self._described, len(dataset)
-        if found != own:
+        if self._described != len(dataset):
             raise ValueError(
-                f"{self._owner} takes {self._takes}: it has {shown(own)}, but "
-                f"the dataset has {shown(found)}")
+                f"{self._owner} takes {self._takes}: it has "
+                f"{self._described}, but the dataset has {len(dataset)}")
 
     @locked
     def _open(self, takes, alive):
@@ -640,6 +635,18 @@ class Weighed:
         cursor = self._cursor.after(self._cursor.save())
         cursor.begin(0)
         self._length = cursor.num_steps
+
+    def _check_dataset(self, dataset):
+        """Either may divide what the other one has as one."""
+        super()._check_dataset(dataset)
+        if isinstance(dataset, ConcatDataset):
+            parts = [*map(len, dataset.datasets)]
+            ours, theirs = ({*itertools.accumulate(each)}
+                            for each in (map(int, self.lengths), parts))
+            if not (ours <= theirs or theirs <= ours):
+                raise ValueError(
+                    f"{self._owner} has lengths={shown(self.lengths)}, but "
+                    f"those of the ConcatDataset are {shown(parts)}")
 
     @property
     def weights(self):

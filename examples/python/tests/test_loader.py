@@ -5,6 +5,7 @@ import copy
 import functools
 import inspect
 import itertools
+import re
 import unittest
 from unittest import mock
 import warnings
@@ -13,13 +14,14 @@ from common import Background, STARTS, Uncounted, counted, main, raw
 from statesampler import (
     CountedBatchSampler, CountingDataLoader, PackedBatchSampler, RepeatSampler,
     SpreadBatchSampler, StatefulLoader)
+from statesampler import BlendedBatchSampler as Blended
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 from test_loops import Failing
 import test_state
 import torch
 from torch.utils.data import (
-    BatchSampler, Dataset, IterableDataset, get_worker_info)
+    BatchSampler, ConcatDataset, Dataset, IterableDataset, get_worker_info)
 
 Counting = functools.partial(CountingDataLoader, collate_fn=list)
 
@@ -514,20 +516,45 @@ class Items(unittest.TestCase):
                     make(range(9), 3, sampler=sampler)
 
     def test_lengths(self):
-        """Samples that would never come, also those that came since."""
+        """Samples that would never come, also those that came since; or that
+        the dataset does not have."""
         for sampler in (Distributed(range(20), 1, 0),
                         RoundRobin([8, 12], 2, 0, 1),
+                        Blended([8, 12], 2, 0, 1, stop="all"),
+                        PackedBatchSampler([1] * 20, 4, 0, 1),
+                        SpreadBatchSampler(range(20), 2, 0, 1),
                         RepeatSampler(range(20), 1, 2)):
-            how = (dict(batch_sampler=sampler) if isinstance(
-                sampler, RoundRobin) else dict(sampler=sampler))
+            how = (dict(batch_sampler=sampler) if sampler._gives_batches else
+                   dict(sampler=sampler))
             data = list(range(20))
             loader = StatefulLoader(Uncounted(data, **how), sampler)
             list(loader)
-            data.append(20)
-            for make in (lambda: list(loader), lambda: Counting(data, **how)):
-                with self.assertRaisesRegex(ValueError, "it has 20, but the "
-                                            "dataset has 21"):
-                    make()
+            for count in 21, 19:
+                data[:] = range(count)
+                for make in (lambda: list(loader),
+                             lambda: Counting(data, **how)):
+                    with self.assertRaisesRegex(
+                            ValueError, "it has 20, but the dataset has "
+                            f"{count}"):
+                        make()
+
+    def test_lengths_of_each(self):
+        """Those of the parts of a ConcatDataset, which may be divided further,
+        or told together."""
+        for lengths, parts, good in (
+                ([8, 12], [8, 12], True), ([8, 12], [12, 8], False),
+                ([8, 12], [8, 5, 7], True), ([8, 5, 7], [8, 12], True),
+                ([8, 12], [5, 5, 10], False), ([20], [8, 12], True)):
+            data = ConcatDataset([range(part) for part in parts])
+            for kind in RoundRobin, Blended:
+                sampler = kind(lengths, 2, 0, 1, stop="all")
+                if good:
+                    list(Counting(data, batch_sampler=sampler))
+                    continue
+                with self.assertRaisesRegex(ValueError, re.escape(
+                        f"lengths={lengths}, but those of the ConcatDataset "
+                        f"are {parts}")):
+                    Counting(data, batch_sampler=sampler)
 
     def test_attributes(self):
         """They are the loader's, but set_epoch."""
