@@ -699,7 +699,9 @@ class RoundRobinBatchSampler(Weighed, _Resumable, _TorchSampler):
     reinit: False is stop="first", True is stop="never", as in the PyTorch
         forum's sampler of this name. But a dataset in which drop_last leaves
         no batch takes no turns, where the forum's sampler stops.
-    partition, tail, chunk_size, window, fingerprint, changed:
+    partition: "blocked", as in the forum's sampler, or "interleaved", the
+        default of Mix and in C: pass it for the order that those have.
+    tail, chunk_size, window, fingerprint, changed:
         as in StatefulDistributedSampler, the fingerprint that of all datasets.
         tail="carry" needs stop="never". With "uneven" a rank may have an empty
         batch in a dataset's last turn; collate_fn then gets an empty list.
