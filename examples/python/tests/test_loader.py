@@ -542,6 +542,39 @@ class Items(unittest.TestCase):
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
 
+    def test_uneven_ranks(self):
+        """One of which has a sample less."""
+        class Mine(BatchSampler):
+            pass
+
+        for n, ranks, size in itertools.product((1, 7, 20), (2, 3), (1, 3)):
+            for rank in range(ranks):
+                def make():
+                    return Distributed(range(n), ranks, rank, tail="uneven")
+
+                order, sampler, seen = list(make()), make(), []
+                loader = Counting(range(n), batch_sampler=Mine(sampler, size,
+                                                               False))
+                for batch in loader:
+                    seen += batch
+                    resumed = make()
+                    resumed.load_state_dict(sampler.state_dict())
+                    self.assertEqual(resumed.epoch, len(seen) // len(order))
+                    if resumed.epoch == 0:
+                        self.assertEqual(seen + list(resumed), order)
+                self.assertEqual((seen, sampler.epoch), (order, 1))
+
+    def test_a_thread_over_workers_that_persist(self):
+        """Whole epochs. (After a break, two threads would read the one
+        iterator that torch then has.)"""
+        order = Distributed(range(20), 1, 0)
+        sampler = Distributed(range(20), 1, 0)
+        loader = StatefulLoader(Background(
+            range(20), 3, sampler=sampler, num_workers=2,
+            persistent_workers=True), sampler)
+        for _ in range(3):
+            self.assertEqual(sum(loader, []), list(order))
+
     def test_places(self):
         """A sampler of batches is a batch_sampler, one of indices is not."""
         for sampler in Distributed(range(9), 1, 0), RepeatSampler(range(9), 1):
