@@ -647,11 +647,12 @@ CHANGES
           Of the files in examples/: companions return codes of their own where
           they returned EINVAL and so on, and bag.h returns codes where it
           returned sentences: extras/README.md lists them. (They have no
-          STATESAMPLER_KIND.)
+          STATESAMPLER_KIND.) schedule_seek goes back, too, schedule_at answers
+          for any turn, and a source that has a share must have steps.
           Python: StatefulLoader and CountingDataLoader count what the outermost
           loader returns. A sampler whose loop nothing counts has no state, and
-          read_ahead= is gone. A loop refuses a dataset that is longer than the
-          sampler's. Sampler and Mix keep a history in their states, which
+          read_ahead= is gone. A loop refuses a dataset of another length than
+          the sampler's, and a loader that ends before it. Sampler and Mix keep a history in their states, which
           older versions do not load: save(history=False) is the old form. at
           and locate answer from it; straight=True is the former answer. In a
           state_dict of StatefulDistributedSampler or RoundRobinBatchSampler it
