@@ -652,11 +652,12 @@ CHANGES
           Python: StatefulLoader and CountingDataLoader count what the outermost
           loader returns. A sampler whose loop nothing counts has no state, and
           read_ahead= is gone. A loop refuses a dataset of another length than
-          the sampler's, and a loader that ends before it. Sampler and Mix keep a history in their states, which
-          older versions do not load: save(history=False) is the old form. at
-          and locate answer from it; straight=True is the former answer. In a
-          state_dict of StatefulDistributedSampler or RoundRobinBatchSampler it
-          is an entry of its own, which older versions pass over. Mix and
+          the sampler's, and a loader that ends before it. Sampler and Mix keep
+          a history in their states, which older versions do not load:
+          save(history=False) is the old form. at and locate answer from it;
+          straight=True is the former answer. In a state_dict of
+          StatefulDistributedSampler or RoundRobinBatchSampler it is an entry of
+          its own, which older versions pass over. Mix and
           RoundRobinBatchSampler go on with a loaded state's weights, and have
           weigh. Mix has names, batch sizes and Schedule. Sampler and
           StatefulDistributedSampler have weights=, all have padding, and
