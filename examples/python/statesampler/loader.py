@@ -259,7 +259,7 @@ class CountedBatchSampler:
             if taken and not holds:
                 holds = _Holds(self.sampler)
             held.append(holds.after(taken, batch) if holds else 0)
-            marks.append(taken)
+            marks.append(taken + self.sampler._beyond())
             yield batch
 
     def __len__(self):

@@ -172,6 +172,14 @@ class _Resumable(Steps):
         this = self._alone if loop is None else loop.iteration
         return 0 if this is None else this.taken()
 
+    def _beyond(self):
+        """How much other ranks have beyond this one's, once it found its
+        end."""
+        this = self._alone if self._loop is None else self._loop.iteration
+        if this is None or not this.drained or this.begun.own is None:
+            return 0
+        return this.begun.total - this.begun.own
+
     def _refuse_two_skips(self):
         """An error if a loop that is not counted begins amid an epoch though a
         StatefulLoader was made to count, as where a framework skips."""
