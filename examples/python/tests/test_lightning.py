@@ -43,7 +43,7 @@ def mixed(rank, workers):
 
 
 class Sized(StatefulLoader):
-    """What README.md says for what has no len(), which Lightning would read
+    """What frameworks.md says for what has no len(), which Lightning would read
     ahead of: its loop then ends where the loader does."""
 
     def __len__(self):
