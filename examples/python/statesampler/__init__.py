@@ -17,9 +17,8 @@ A run that loads such a checkpoint continues with the next batch, on any number
 of ranks. After the same batch all ranks have the same state, so saving rank
 0's is enough, once all ranks have loaded the checkpoint before.
 
-The manual is README.md beside setup.py, which is also the description in this
-package's metadata: what a state counts, epochs, errors, and a line or a recipe
-for each framework. Loop over the outermost loader, and make that one count:
+The manual is README.md beside setup.py, with its pages: what a state counts,
+epochs, errors, and a line or a recipe for each framework. Loop over the outermost loader, and make that one count:
 StatefulLoader(loader, sampler) around whatever a framework made of yours.
 
     StatefulDistributedSampler, CountingDataLoader    as above
