@@ -353,7 +353,7 @@ class Library(unittest.TestCase):
                              "which one is made, is not in .*: install "
                              "statesampler with pip")
         os.unlink(self.source)
-        self.assertRegex(self.said(), no_library + ": install a C compiler")
+        self.assertRegex(self.said(), no_library + ": install statesampler again")
 
     def test_which_platform(self):
         """That of the process: a program for 32 bits runs on a system of 64, one
