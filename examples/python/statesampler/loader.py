@@ -116,8 +116,11 @@ class StatefulLoader(_Stateful):
         torch's, of this package, or CountedBatchSampler.
 
     state_dict() and load_state_dict() are the sampler's. All other attributes
-    are those of the loader, but set_epoch, which is the sampler's alone.
+    are those of the loader, also to set and to delete, but set_epoch, which is
+    the sampler's alone.
     """
+
+    _counts = _items = None     # Its own, whatever the loader has.
 
     def __init__(self, loader, sampler, items=None):
         _check_kind(type(self).__name__, sampler)
@@ -139,6 +142,24 @@ class StatefulLoader(_Stateful):
         if name in ("loader", "set_epoch") or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__} has no {name}")
         return getattr(self.loader, name)
+
+    # Lightning takes an iterator away that workers have outlived.
+
+    def __setattr__(self, name, value):
+        if self._is_loaders(name):
+            setattr(self.loader, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        if self._is_loaders(name):
+            delattr(self.loader, name)
+        else:
+            super().__delattr__(name)
+
+    def _is_loaders(self, name):
+        return (name not in vars(self) and not hasattr(type(self), name) and
+                hasattr(vars(self).get("loader"), name))
 
 
 def _check_kind(who, sampler):

@@ -646,6 +646,19 @@ class Items(unittest.TestCase):
         self.assertFalse(hasattr(loader, "set_epoch"))
         self.assertFalse(hasattr(loader, "another"))
         self.assertEqual(len(list(copy.copy(loader))), 7)
+        # As Lightning 2.6.2 does at the end of a fit (combined_loader.py).
+        inner.taken_away = 3
+        loader.taken_away = 4
+        self.assertEqual(inner.taken_away, 4)
+        del loader.taken_away
+        self.assertFalse(hasattr(inner, "taken_away"))
+        loader.mine = 5
+        self.assertFalse(hasattr(inner, "mine"))
+        del loader.mine
+        with self.assertRaises(AttributeError):
+            del loader.mine
+        outer = StatefulLoader(Counting(range(20), 3, sampler=sampler), sampler)
+        self.assertEqual(len(list(outer)), 7)
         self.assertIsInstance(Counting(range(20), sampler=sampler),
                               torch.utils.data.DataLoader)
         mine = CountedBatchSampler(BatchSampler(sampler, 3, True), sampler)
