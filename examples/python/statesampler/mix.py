@@ -156,6 +156,9 @@ class Mix(Recorded, samplers.Mix):
             return
         step = whole("step", step, 0, TURNS)
         if step < max(self._running.place.begin, self._loaded_at):
+            # With tokens only the first stage is known.
+            if self._running.tokens and step > self._at_start().next_stage()[2]:
+                check(SCHEDULE_ETOKENS)
             self.begin(self.epoch)
         self._ahead = self._heard = None
         if step > self._running.place.end:
@@ -190,9 +193,13 @@ class Mix(Recorded, samplers.Mix):
     def _looked_up(self, turn, rank):
         """A turn beyond the present stage, or a past one, of a run that goes
         straight."""
-        if not self._ahead or not self._ahead.reaches(turn):
-            self._ahead = self._look_ahead(from_start=turn < self.step)
+        past = turn < self.step
+        if not self._ahead or not self._ahead.reaches(turn, past):
+            self._ahead = self._look_ahead(from_start=past)
         return self._ahead.at(turn, rank)
+
+    def _at_start(self):
+        return Running(self._schedule, self._names, len(self._descs), 0)
 
     def _look_ahead(self, from_start):
         """From here, or from the start of the epoch."""
@@ -201,8 +208,8 @@ class Mix(Recorded, samplers.Mix):
         plain.__setstate__((self._made[:4], samplers.Mix.save(self)))
         if from_start:
             plain.begin(self.epoch)
-            running = Running(self._schedule, self._names, len(self._descs), 0)
-        return Ahead(plain, running)
+            running = self._at_start()
+        return Ahead(plain, running, from_start)
 
     def at(self, step, rank=None, epoch=None, straight=False):
         if self._running and epoch in (None, self.epoch):

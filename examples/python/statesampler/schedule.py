@@ -142,14 +142,16 @@ class Running:
 
 
 class Ahead:
-    """A copy of a mix and its schedule that goes on to look up turns."""
+    """A copy of a mix and its schedule that goes on to look up turns. past: it
+    is from the start of the epoch, and answers for past turns alone, as ranks
+    may have changed since."""
 
-    def __init__(self, mix, running):
+    def __init__(self, mix, running, past):
         self._mix, self._running = mix, running.loaded(running.save())
-        self._first = mix.step
+        self._first, self._past = mix.step, past
 
-    def reaches(self, turn):
-        return turn >= self._first
+    def reaches(self, turn, past):
+        return past == self._past and turn >= self._first
 
     def _go_on(self):
         """To the next stage."""

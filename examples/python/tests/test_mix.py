@@ -208,6 +208,31 @@ class Schedules(unittest.TestCase):
                 mix.at(mix.step + 99)
             with self.assertRaisesRegex(ValueError, "stages to come"):
                 mix.seek(mix.step + 99)
+            # Nor does it go back first.
+            with self.assertRaisesRegex(ValueError, "stages to come"):
+                mix.seek(11)
+            self.assertEqual(mix.step, 6000)
+            mix.seek(10)
+            self.assertEqual(mix.step, 10)
+
+    def test_straight_beside_later(self):
+        """What a straight run serves in past turns is not what this one serves
+        in later ones, after other ranks, nor in past ones."""
+        def make(world_size):
+            return Mix([50, 80, 30], 0, world_size, 2, schedule=Schedule(five))
+
+        old, one, straight = make(2), make(3), make(3)
+        taken(old, 33)
+        one.load(old.save())
+        later = taken(copy.copy(one), 60)
+        for turn in 7, 50, 3, 41, 8, 90:
+            self.assertEqual(
+                one.at(turn, straight=True).tolist(),
+                later[turn - 33] if turn >= 33 else straight.at(turn).tolist())
+        one.at(55)
+        taken(one, 25)
+        self.assertEqual(one.at(57, straight=True).tolist(),
+                         straight.at(57).tolist())
 
     def test_names(self):
         mix = Mix({"code": 10, "web": 20}, 0, 1, 1, schedule=Schedule(
