@@ -81,6 +81,7 @@ typedef struct schedule_source {
     uint32_t total; /* turns of several stages */
     int64_t owed;   /* tokens; or turns in units of 1 / ONE */
     int64_t due;    /* turns, with what is owed, in units of 1 / ONE */
+    int64_t kept;   /* what was owed where the mix is */
     uint64_t epoch; /* at turn 0; NONE: not known */
 } schedule_source;
 
@@ -550,16 +551,38 @@ static inline void schedule_set_sums(schedule *s)
     }
 }
 
-/* Moves the mix over these stages, to s->end. With the sums as weights, a
-   sequence of so many turns has each source as often as the stages have. That
-   cannot fail: they are below 2^31 together, and not all 0. */
-static inline void schedule_pass(schedule *s, statesampler_mix *mix)
+/* What is owed where the mix is, at s->end. */
+static inline void schedule_keep(schedule *s)
 {
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].kept = s->sources[i].owed;
+}
+
+/* Moves the mix over these stages, to s->end. With the sums as weights, a
+   sequence of so many turns has each source as often as the stages have. They
+   are below 2^31 together, and not all 0, so only a full history refuses that:
+   the schedule is then where the mix is, too. */
+static inline int schedule_pass(schedule *s, statesampler_mix *mix)
+{
+    uint32_t i;
+    int code;
+
     if (statesampler_mix_turn(mix) == s->end)
-        return;
+        return STATESAMPLER_OK;
     schedule_set_sums(s);
-    (void)SCHEDULE_WEIGH(mix, s->weights);
-    (void)SCHEDULE_SEEK(mix, s->end);
+    code = SCHEDULE_WEIGH(mix, s->weights);
+    if (code == STATESAMPLER_OK)
+        code = SCHEDULE_SEEK(mix, s->end);
+    if (code == STATESAMPLER_OK) {
+        schedule_keep(s);
+        return code;
+    }
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].owed = s->sources[i].kept;
+    s->begin = s->end = statesampler_mix_turn(mix);
+    return code;
 }
 
 /* Goes on to the stage that a turn after the present one is in. With shares of
@@ -569,10 +592,11 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
                                    void *context)
 {
     const uint64_t now = statesampler_mix_turn(mix);
-    int code = SCHEDULE_SEEK(mix, s->end), last;
+    int code = SCHEDULE_SEEK(mix, s->end), last, passed = STATESAMPLER_OK;
     uint32_t turns;
     int64_t total;
 
+    schedule_keep(s);
     while (code == STATESAMPLER_OK && turn > s->end) {
         code = schedule_stage(&total, &turns, s, mix, plan, context);
         if (code == STATESAMPLER_OK && s->sources[0].mean != 0 &&
@@ -581,7 +605,9 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
         last = code != STATESAMPLER_OK || turn - s->end <= turns;
         if (last || s->end - statesampler_mix_turn(mix) + turns >=
                         (uint64_t)SCHEDULE_ONE)
-            schedule_pass(s, mix);
+            passed = schedule_pass(s, mix);
+        if (code == STATESAMPLER_OK)
+            code = passed;
         if (code == STATESAMPLER_OK && last)
             code = schedule_weigh(s, mix);
         if (code != STATESAMPLER_OK)
@@ -597,8 +623,8 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
    to an earlier stage, those from turn 0 on. A run that goes back is one that
    goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
    is in an earlier stage, and turn 0 is not known. ETOKENS: stages to come are
-   not known. If a stage on the way is impossible, both are then at its
-   beginning. */
+   not known. If a stage on the way is impossible, or a history is full, both
+   are then at its beginning, or at that of one before it. */
 static inline int schedule_seek(schedule *s, statesampler_mix *mix,
                                 uint64_t turn, schedule_plan *plan,
                                 void *context)

@@ -938,6 +938,66 @@ static void test_schedule(void)
     CHECK(i == 100);
 }
 
+/* Two turns, and a seek over stages. */
+static int seek_over(stage_run *r, schedule *s, schedule_source *shares,
+                     size_t room)
+{
+    int i;
+
+    schedule_init(s, shares, r->weights, r->mix.num_sources);
+    for (i = 0; i < 2; i++) {
+        CHECK(schedule_follow(s, &r->mix, three_turns, NULL) ==
+              STATESAMPLER_OK);
+        serve_stage(r, 1);
+    }
+    scheduled.capacity = scheduled.log.size + 8 + room;
+    return schedule_seek(s, &r->mix, 31, three_turns, NULL);
+}
+
+/* Where the history becomes full the schedule stays with its mix, so that with
+   more memory the seek leads where it leads else. */
+static void test_full_schedule(void)
+{
+    static stage_run r, other;
+    static schedule_source shares[MANY], others[MANY];
+    unsigned char state[SCHEDULE_BYTES(MANY)], same[SCHEDULE_BYTES(MANY)];
+    schedule s, wanted;
+    size_t room;
+    int code, full = 0;
+
+    for (room = 0; room < 1024; room += 8) {
+        begin_stages(&r);
+        memcpy(other.sources, r.sources, sizeof r.sources);
+        other.records = 0;
+        CHECK(statesampler_mix_init(&other.mix, other.sources,
+                                    r.mix.num_sources,
+                                    STATESAMPLER_STOP_NEVER) ==
+              STATESAMPLER_OK);
+        CHECK(history_mix_init(&other.h, other.memory, sizeof other.memory,
+                               &other.mix) == STATESAMPLER_OK);
+        scheduled = other.h;
+        CHECK(seek_over(&other, &wanted, others, 10000) == STATESAMPLER_OK);
+        serve_stage(&other, 2);
+        scheduled = r.h;
+        code = seek_over(&r, &s, shares, room);
+        if (code != STATESAMPLER_OK) {
+            CHECK(code == HISTORY_EFULL);
+            full++;
+            scheduled.capacity = sizeof r.memory;
+            CHECK(schedule_check(&s, &r.mix) == STATESAMPLER_OK);
+            CHECK(schedule_seek(&s, &r.mix, 31, three_turns, NULL) ==
+                  STATESAMPLER_OK);
+        }
+        serve_stage(&r, 2);
+        CHECK(memcmp(r.sample, other.sample, 4 * sizeof *r.sample) == 0);
+        CHECK(memcmp(r.source, other.source, 4 * sizeof *r.source) == 0);
+        CHECK(schedule_save(&s, state, sizeof state) == STATESAMPLER_OK);
+        CHECK(schedule_save(&wanted, same, sizeof same) == STATESAMPLER_OK);
+        CHECK(memcmp(state, same, SCHEDULE_BYTES(r.mix.num_sources)) == 0);
+    }
+    CHECK(full > 10);
+}
+
 /* --- what is refused ------------------------------------------------------ */
 
 /* A run that seeks until its history is full does nothing then. */
@@ -1267,6 +1327,7 @@ int main(int argc, char **argv)
     test_many_sources(reduced ? 5 : 60);
     test_long_stages();
     test_schedule();
+    test_full_schedule();
     test_full();
     test_full_mix();
     test_forged_order();
