@@ -671,7 +671,9 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
    are those of a run that goes straight from turn 0, as its ranks and batches
    are now: what was served then is in a history. Errors: as schedule_seek. It
    moves s and mix to the turn's stage, and notes nothing: ask copies, into
-   which you load the states. Asked in their order, turns cost least. */
+   which you load the states. Asked in their order, turns cost least. (After an
+   earlier turn copies are of that straight run: load them again to ask about
+   turns of this one.) */
 static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
                               uint64_t *out, size_t *count, uint32_t *source,
                               schedule_plan *plan, void *context)

@@ -77,7 +77,9 @@ class Recorded:
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
                  ledger=None, drop_last=False, history=None):
-        _, state = split_schedule(state)
+        stages, state = split_schedule(state)
+        # The turn at which its stage ends, and its weights with that.
+        self.stage = stages and int.from_bytes(stages[16:24], "little")
         self.history, state = split(state)
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger
@@ -161,6 +163,9 @@ class Recorded:
 
     def first(self, step):
         """The first of a step's units."""
+        if self.stage is not None and step >= self.stage:
+            raise ValueError(f"turn {step}: this state's schedule has a new "
+                             f"stage at turn {self.stage}, which Mix.at knows")
         first = self.unit * step - self.short
         if first < self.base:
             raise ValueError("this was before a change of ranks or batch_size:"

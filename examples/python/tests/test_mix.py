@@ -3,12 +3,17 @@ batch sizes and weights."""
 
 import collections
 import copy
+import io
 import itertools
+import os
 import pickle
+import tempfile
 import unittest
+from contextlib import redirect_stderr, redirect_stdout
 
 from common import cases, main
 from statesampler import Ledger, Mix, Sampler, Schedule
+from statesampler.__main__ import main as command
 from statesampler.samplers import library_state
 
 
@@ -233,6 +238,24 @@ class Schedules(unittest.TestCase):
         taken(one, 25)
         self.assertEqual(one.at(57, straight=True).tolist(),
                          straight.at(57).tolist())
+
+    def test_stages_to_come(self):
+        """`python -m statesampler --straight` does not guess them."""
+        mix = Mix([50, 80], 0, 1, 2, schedule=Schedule(five_two))
+        taken(mix, 17)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state")
+            with open(path, "wb") as file:
+                file.write(mix.save())
+            for turns, said in ("19..19", mix.at(19)), ("19..20", None):
+                out, error = io.StringIO(), io.StringIO()
+                with redirect_stdout(out), redirect_stderr(error):
+                    status = command([path, "--straight", "--steps", turns])
+                self.assertEqual(status, 0 if said else 1)
+                if said:
+                    self.assertIn(" ".join(map(str, said)), out.getvalue())
+                else:
+                    self.assertIn("a new stage at turn 20", error.getvalue())
 
     def test_names(self):
         mix = Mix({"code": 10, "web": 20}, 0, 1, 1, schedule=Schedule(
