@@ -551,7 +551,10 @@ static inline void schedule_set_sums(schedule *s)
     }
 }
 
-/* What is owed where the mix is, at s->end. */
+/* Keeps what is owed where the mix is, at s->end; and goes back there. With
+   SCHEDULE_SMALL, nothing that is done to the mix may be refused for want of
+   room: that is less code. */
+#ifndef SCHEDULE_SMALL
 static inline void schedule_keep(schedule *s)
 {
     uint32_t i;
@@ -560,13 +563,25 @@ static inline void schedule_keep(schedule *s)
         s->sources[i].kept = s->sources[i].owed;
 }
 
+static inline void schedule_go_back(schedule *s, const statesampler_mix *mix)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].owed = s->sources[i].kept;
+    s->begin = s->end = statesampler_mix_turn(mix);
+}
+#else
+#define schedule_keep(s) ((void)0)
+#define schedule_go_back(s, mix) ((void)0)
+#endif
+
 /* Moves the mix over these stages, to s->end. With the sums as weights, a
    sequence of so many turns has each source as often as the stages have. They
    are below 2^31 together, and not all 0, so only a full history refuses that:
    the schedule is then where the mix is, too. */
 static inline int schedule_pass(schedule *s, statesampler_mix *mix)
 {
-    uint32_t i;
     int code;
 
     if (statesampler_mix_turn(mix) == s->end)
@@ -575,13 +590,10 @@ static inline int schedule_pass(schedule *s, statesampler_mix *mix)
     code = SCHEDULE_WEIGH(mix, s->weights);
     if (code == STATESAMPLER_OK)
         code = SCHEDULE_SEEK(mix, s->end);
-    if (code == STATESAMPLER_OK) {
+    if (code == STATESAMPLER_OK)
         schedule_keep(s);
-        return code;
-    }
-    for (i = 0; i < s->num_sources; i++)
-        s->sources[i].owed = s->sources[i].kept;
-    s->begin = s->end = statesampler_mix_turn(mix);
+    else
+        schedule_go_back(s, mix);
     return code;
 }
 

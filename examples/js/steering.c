@@ -14,6 +14,7 @@
 #define statesampler_error(code) ""
 
 #define HISTORY_SMALL
+#define SCHEDULE_SMALL
 #include "examples/extras/history.h"
 #include "web.h"
 
