@@ -1,7 +1,6 @@
 """Loaders that count the batches they return. The manual is in README.md."""
 
 import array
-import collections
 import functools
 import itertools
 import weakref
@@ -214,54 +213,14 @@ class Batches(BatchSampler):
                                    map(list, cuts))
 
 
-class _Holds:
-    """What a batch sampler has taken, and not returned. What it returns again
-    is no part of that; but if it returns something else, as indices in tuples,
-    only the number is known."""
-
-    def __init__(self, sampler):
-        self._units = itertools.chain.from_iterable(
-            sampler._cursor.read(sampler._begun.state))
-        self._batches, self._taken = sampler._gives_batches, 0
-        self._left, self._held, self._given = collections.Counter(), 0, 0
-        self._same = None       # Whether it returns what it took.
-
-    def after(self, taken, batch):
-        """How much it holds: samples, or else items of the sampler."""
-        left = self._left
-        if self._same is not False:
-            units = list(itertools.islice(self._units, taken - self._taken))
-            self._taken = taken
-            if self._batches:
-                units = list(itertools.chain.from_iterable(units))
-            left.update(units)
-            self._held += len(units)
-        if self._same is None:
-            self._same = self._took(batch)
-        if not self._same:
-            self._given += 1 if self._batches else len(batch)
-            return max(taken - self._given, 0)
-        for each in batch:
-            if each in left:
-                self._held -= 1
-                left[each] -= 1
-                if not left[each]:
-                    del left[each]
-        return self._held
-
-    def _took(self, batch):
-        try:
-            return all(each in self._left for each in batch)
-        except TypeError:       # No index.
-            return False
-
-
 class CountedBatchSampler:
     """A batch sampler of your own, around a sampler of this package. It notes
     how much each batch takes, so batches may be of any size. All other
     attributes are those of your batch sampler.
 
-    batch_sampler: any iterable of batches.
+    batch_sampler: any iterable of batches, each of which has what was taken
+        for it. One that takes ahead, as to sort, must not return samples twice:
+        the number of those that it holds back would be too low.
     sampler: the sampler it takes from.
     """
 
@@ -274,12 +233,11 @@ class CountedBatchSampler:
         """For each batch it notes how much was taken by then, and how much of
         that is not in a batch yet."""
         marks, held = array.array("q", [0]), array.array("q", [0])
-        self._marks, self._held, holds = marks, held, None
+        self._marks, self._held, given = marks, held, 0
         for batch in self.batch_sampler:
+            given += 1 if self.sampler._gives_batches else len(batch)
             taken = self.sampler._taken()
-            if taken and not holds:
-                holds = _Holds(self.sampler)
-            held.append(holds.after(taken, batch) if holds else 0)
+            held.append(max(taken - given, 0))
             marks.append(taken + self.sampler._beyond())
             yield batch
 
@@ -301,5 +259,5 @@ class CountedBatchSampler:
         if held:
             raise RuntimeError(
                 f"the batch sampler holds back {held} of what it took, which "
-                "a run that loads a state would not get: let it take only what "
-                "it returns, or save where it holds nothing")
+                "a run that loads a state would not get: let it take what it "
+                "returns, or save where it holds nothing")

@@ -361,47 +361,6 @@ class NotCounted(unittest.TestCase):
                 self.assertEqual(sampler.epoch, 1)
                 sampler.state_dict()
 
-    def test_what_holds_back_and_repeats(self):
-        """What it returns again is not what it holds back. (What returns
-        something else than it took is counted by its number.)"""
-        class Echo(BatchSampler):
-            """Sorts nine indices, and returns each batch of them twice, or
-            the epoch's first batch beside each, or each index twice."""
-
-            def __iter__(self):
-                indices, first = iter(self.sampler), []
-                while some := sorted(itertools.islice(indices, 9)):
-                    for batch in BatchSampler(some, 3, False):
-                        first = first or batch
-                        yield from {
-                            "twice": [batch, batch], "old": [batch + first],
-                            "each": [batch * 2], "once": [batch], "other": [
-                                [("mosaic", i) for i in batch]]}[self.how]
-
-        for how, draws in (("twice", False), ("old", False), ("each", False),
-                           ("other", False), ("other", True), ("once", True)):
-            def make():
-                return Distributed(range(27), 1, 0, replacement=draws)
-
-            sampler = make()
-            batches = Echo(sampler, 3, False)
-            batches.how = how
-            loader = StatefulLoader(Uncounted(
-                Failing(()), batch_sampler=CountedBatchSampler(
-                    batches, sampler)), sampler)
-            per = 6 if how == "twice" else 3    # Batches of nine.
-            for i, _ in enumerate(loader, 1):
-                if i % per and (how, i % per) != ("twice", 5):
-                    held = 9 - 3 * -(-(i % per) * 3 // per)
-                    with self.assertRaisesRegex(
-                            RuntimeError, f"holds back {held} of"):
-                        sampler.state_dict()
-                else:
-                    resumed = make()
-                    resumed.load_state_dict(sampler.state_dict())
-                    self.assertEqual(27 * resumed.epoch + 27 -
-                                     resumed.remaining, -(-i // per) * 9)
-
     def test_ignites_skip(self):
         """Ignite 0.6.0 (de08e799, ignite/engine/deterministic.py): its batch
         sampler draws all batches before it leaves out the first."""
