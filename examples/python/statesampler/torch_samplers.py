@@ -166,16 +166,20 @@ class _Resumable(Steps):
             self._share()
         return this, self._cursor.read(this.begun.state)
 
+    @property
+    def _iteration(self):
+        """That of the present loop; None before it has begun."""
+        return self._alone if self._loop is None else self._loop.iteration
+
     def _taken(self):
         """How much was taken since the present loop began."""
-        loop = self._loop
-        this = self._alone if loop is None else loop.iteration
+        this = self._iteration
         return 0 if this is None else this.taken()
 
     def _beyond(self):
         """How much other ranks have beyond this one's, once it found its
         end."""
-        this = self._alone if self._loop is None else self._loop.iteration
+        this = self._iteration
         if this is None or not this.drained or this.begun.own is None:
             return 0
         return this.begun.total - this.begun.own
