@@ -72,10 +72,41 @@ class Takes:
         return (self.counted is None and self.drops_last and
                 (batches + 1) * self.unit > own)
 
+    def _excess(self, batches):
+        """How many units these took more than they have. Negative: unknown."""
+        if self.counted is None or not hasattr(self.counted, "held"):
+            return 0
+        return self.counted.held(batches * self.at_once)
+
+    def held(self, batches):
+        """The units that these took and do not have. An error if nobody
+        knows."""
+        excess = self._excess(batches)
+        if excess < 0:
+            raise RuntimeError(
+                "the batch sampler takes ahead and returns samples more than "
+                "once, so nobody knows what it holds back, which a run that "
+                "loads a state would not get: let it take what it returns")
+        return excess
+
     def check(self, batches):
-        """Raises an error if these took more than they have."""
-        if self.counted is not None and hasattr(self.counted, "check"):
-            self.counted.check(batches * self.at_once)
+        """Raises an error if these do not have all that they took."""
+        held = self.held(batches)
+        if held:
+            raise RuntimeError(
+                f"the batch sampler holds back {held} of what it took, which "
+                "a run that loads a state would not get: let it take what it "
+                "returns, or save where it holds nothing")
+
+    def have_all(self, batches):
+        """Whether these have all that they took, or are all that the batch
+        sampler says it has, as where it leaves out a few at its end."""
+        if self._excess(batches) == 0:
+            return True
+        try:
+            return batches * self.at_once >= len(self.counted)
+        except TypeError:
+            return False
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""

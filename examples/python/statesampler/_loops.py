@@ -51,8 +51,9 @@ class Loop(Begun):
 
     def complete(self):
         """Whether the whole epoch was received."""
-        return self.own is not None and (
-            self.received() >= self.own or self.dropped_the_rest())
+        return self.dropped_the_rest() or (
+            self.own is not None and self.received() >= self.own and
+            self.takes.have_all(self.batches))
 
     def dropped_the_rest(self):
         """Whether what is left makes no batch."""

@@ -96,6 +96,7 @@ class Steps:
         """How many batches of this epoch were received; with tail="carry",
         since epoch 0. (VISSL's name.)"""
         self._settle_here()
+        self._settle_whole()
         unit, short = self._batches()
         return -(-(self._cursor.step + short) // unit)
 

@@ -219,8 +219,9 @@ class CountedBatchSampler:
     attributes are those of your batch sampler.
 
     batch_sampler: any iterable of batches, each of which has what was taken
-        for it. One that takes ahead, as to sort, must not return samples twice:
-        the number of those that it holds back would be too low.
+        for it. One that takes ahead, as to sort, must return each sample once,
+        as what it holds back is counted. What it has left at its end, as too
+        few for a batch, it leaves out.
     sampler: the sampler it takes from.
     """
 
@@ -233,13 +234,15 @@ class CountedBatchSampler:
         """For each batch it notes how much was taken by then, and how much of
         that is not in a batch yet."""
         marks, held = array.array("q", [0]), array.array("q", [0])
-        self._marks, self._held, given = marks, held, 0
+        self._marks, self._held, given, ahead = marks, held, 0, False
         for batch in self.batch_sampler:
             given += 1 if self.sampler._gives_batches else len(batch)
             taken = self.sampler._taken()
-            held.append(max(taken - given, 0))
+            ahead = ahead or taken > given
+            held.append(taken - given if ahead else 0)
             marks.append(taken + self.sampler._beyond())
             yield batch
+        held[-1] = 0
 
     def __len__(self):
         return len(self.batch_sampler)
@@ -253,11 +256,7 @@ class CountedBatchSampler:
         """How much the present loop's first so many batches took."""
         return self._marks[min(batches, len(self._marks) - 1)]
 
-    def check(self, batches):
-        """Raises RuntimeError if they do not hold all that they took."""
-        held = self._held[min(batches, len(self._held) - 1)]
-        if held:
-            raise RuntimeError(
-                f"the batch sampler holds back {held} of what it took, which "
-                "a run that loads a state would not get: let it take what it "
-                "returns, or save where it holds nothing")
+    def held(self, batches):
+        """How much of that they do not have. Negative if they have more, though
+        it took ahead: then nobody knows."""
+        return self._held[min(batches, len(self._held) - 1)]

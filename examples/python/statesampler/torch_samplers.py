@@ -305,11 +305,20 @@ class _Resumable(Steps):
             self._past = past if known else Past.from_here(self._cursor)
 
     def _save(self):
-        self._settle()
+        """A state of the place after what the loop received."""
+        self._settle_whole()
         loop = self._loop
         if loop is not None and loop.dropped_the_rest():
             self._cursor.seek(loop.start + loop.total)
         return self._cursor.save()
+
+    def _settle_whole(self):
+        """Settles where a run could go on: an error where the batches do not
+        have all that was taken for them."""
+        loop = self._loop
+        if loop is not None:
+            loop.takes.check(loop.batches)
+        self._settle()
 
     def __len__(self):
         if self._length is None:
@@ -323,8 +332,11 @@ class _Resumable(Steps):
         """How many items of the epoch are left for the current loop; between
         loops, for the next one. None if there is no end."""
         self._settle_here()
-        end = self._cursor.own_steps
-        return None if end is None else max(end - self._cursor.step, 0)
+        end, loop = self._cursor.own_steps, self._loop
+        if end is None:
+            return None
+        held = 0 if loop is None else loop.takes.held(loop.batches)
+        return max(end - self._cursor.step, 0) + held
 
     @locked
     def __getstate__(self):
@@ -446,12 +458,10 @@ class _Resumable(Steps):
         if batches is not None:
             cursor = self._after(batches, "batches")
             return self._as_dict(cursor.save(), cursor)
-        loop = self._loop
-        if loop is not None:
-            loop.takes.check(loop.batches)
-            if not loop.asking:
-                loop.saved = loop.batches
-        return self._as_dict(self._save())
+        state, loop = self._save(), self._loop
+        if loop is not None and not loop.asking:
+            loop.saved = loop.batches
+        return self._as_dict(state)
 
     def _in_epoch(self, epoch, batches):
         """A cursor after so many batches of an epoch."""

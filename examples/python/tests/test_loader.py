@@ -5,6 +5,7 @@ import copy
 import functools
 import inspect
 import itertools
+import pickle
 import re
 import unittest
 from unittest import mock
@@ -360,6 +361,66 @@ class NotCounted(unittest.TestCase):
                             sampler.state_dict()
                 self.assertEqual(sampler.epoch, 1)
                 sampler.state_dict()
+
+    def test_what_is_left_holding_back(self):
+        """Who leaves the loop then begins it again, and has not had all,
+        though all was taken. Copies, lengths and weights are states, too."""
+        for workers in 0, 1:
+            sampler = Distributed(range(15), 1, 0, shuffle=False)
+            loader = Counting(range(15), num_workers=workers, batch_sampler=(
+                AtOnce(sampler, 3, False)))
+            for batches in range(1, 5):
+                for batch in itertools.islice(loader, batches):
+                    pass
+                self.assertEqual((sampler.epoch, sampler.remaining),
+                                 (0, 15 - 3 * batches))
+                for ask in (lambda: copy.deepcopy(sampler),
+                            lambda: pickle.dumps(sampler),
+                            lambda: sampler.resize(20),
+                            lambda: sampler.start_iter):
+                    with self.assertRaisesRegex(RuntimeError, "holds back"):
+                        ask()
+                self.assertEqual(sum(loader, []), [*range(15)])
+                self.assertEqual((sampler.epoch, sampler.remaining), (1, 15))
+                sampler.begin(0)
+
+    def test_what_is_left_out_at_the_end(self):
+        """Too few for a batch: the epoch is whole without them, for a loop that
+        counts to len() as for one that goes on to the end."""
+        class Full(AtOnce):
+            def __iter__(self):
+                return (batch for batch in super().__iter__()
+                        if len(batch) == self.batch_size)
+
+            def __len__(self):
+                return 3
+
+        for workers in 0, 1:
+            sampler = Distributed(range(15), 1, 0)
+            loader = Counting(range(15), num_workers=workers, batch_sampler=(
+                Full(sampler, 4, False)))
+            for epoch in range(4):
+                batches = iter(loader)
+                next(batches)
+                self.assertEqual(sampler.epoch, epoch)
+                for _ in range(2 + epoch % 2):
+                    next(batches, None)
+
+    def test_what_takes_ahead_and_repeats(self):
+        """Nobody knows when it has returned all that it took."""
+        class Negatives(AtOnce):
+            def __iter__(self):
+                return (batch + [0] * len(batch)
+                        for batch in super().__iter__())
+
+        sampler = Distributed(range(24), 1, 0)
+        loader = Counting(range(24), batch_sampler=Negatives(sampler, 5, False))
+        for i, batch in enumerate(loader, 1):
+            for ask in sampler.state_dict, lambda: sampler.start_iter:
+                with self.assertRaisesRegex(RuntimeError, "holds back" if i < 3
+                                            else "more than once"):
+                    ask()
+        self.assertEqual(sampler.epoch, 1)
 
     def test_ignites_skip(self):
         """Ignite 0.6.0 (de08e799, ignite/engine/deterministic.py): its batch
