@@ -371,9 +371,9 @@ SHAPES, ORDERS, TAILS
                 sample is 2^62 positions or more past the base, the base moves
                 to it. In a mix it moves more often: see MIXES. To audit an
                 epoch, split the batches that end it: if the sampler was at
-                position c before a step, slot j of that step belongs to the
-                epoch (c + rank + j * W) / num_samples after the sampler's
-                (recipe_pretrain.c).
+                position c of epoch e before a step, slot j of that step
+                belongs to epoch e + (c + rank + j * W) / num_samples, rounded
+                down (recipe_pretrain.c).
    With every tail all ranks take the same number of steps.
 
    drop_last    (as in torch's BatchSampler; the drop_last of DistributedSampler
@@ -451,9 +451,9 @@ MIXES
    mix's base moves, the base of each source with CARRY moves, too.
 
    After a change of ranks the sequence goes on, unless a source has steps in
-   only one of the two shapes: then it begins again. With RESTART the epoch of
-   the mix then ends at once if all sources that take turns have begun another
-   epoch in it.
+   only one of the two shapes: then it begins again. With RESTART such a change
+   ends the mix's epoch at once if every source that still takes turns has
+   already begun another epoch in it.
 
    The number of a sample among those of all sources, as ConcatDataset counts,
    is statesampler_mix_offset of its source plus its index.
@@ -485,9 +485,9 @@ OPTIONS
    STATESAMPLER_AVX2            an expression that says if the processor, an
                                 x86-64, has AVX2: fills then take half of the
                                 time. HOSTED has one, except on Windows. Define
-                                it as 0 where the linker misses __cpu_model (zig
-                                cc): then only -mavx2 makes code for AVX2, as it
-                                is with -Os, and where this file has another
+                                it as 0 if the linker does not find __cpu_model
+                                (zig cc). Then only -mavx2 makes code for AVX2.
+                                So it is with -Os, and if this file has another
                                 name.
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
                                 SHUFFLE, INTERLEAVED and PAD. init, load and
@@ -651,9 +651,9 @@ CHANGES
           for any turn, and a source that has a share must have steps.
           Python: StatefulLoader and CountingDataLoader count what the outermost
           loader returns. A sampler whose loop nothing counts has no state, and
-          read_ahead= is gone. A loop refuses a dataset of another length than
-          the sampler's, and a loader that ends before it. Sampler and Mix keep
-          a history in their states, which older versions do not load:
+          read_ahead= is an error. A loop refuses a dataset of another length
+          than the sampler's, and a loader that ends before it. Sampler and Mix
+          keep a history in their states, which older versions do not load:
           save(history=False) is the old form. at and locate answer from it;
           straight=True is the former answer. In a state_dict of
           StatefulDistributedSampler or RoundRobinBatchSampler it is an entry of
@@ -1106,10 +1106,10 @@ STATESAMPLER_DEF int statesampler_reshape(statesampler *s, uint32_t rank,
 
 /* From here on, this epoch and all later ones have num_samples positions, and
    the present is the base. This is for orders of your own, made from positions.
-   If num_samples is as before, nothing changes. If the epoch has been served to
-   its end with padding, it goes on at the old num_samples, as padding is no
-   sample, and get_counts leaves that padding out. With CARRY and num_samples
-   equal to the position, the next epoch begins.
+   If num_samples is as before, nothing changes. Padding that was served is no
+   sample: an epoch that was served to its end with padding goes on at the old
+   num_samples, and get_counts leaves that padding out. With CARRY and
+   num_samples equal to the position, the next epoch begins.
    EINVAL: the order is not SEQUENTIAL, or the partition not INTERLEAVED, or
    init would refuse num_samples. ERANGE: num_samples is below the number of
    samples served. Nothing then changes. */
@@ -1232,8 +1232,8 @@ STATESAMPLER_DEF int statesampler_mix_seek(statesampler_mix *mix,
    time grows with the sources (make scale: 0.2 ms with 1,000, 30 ms with
    100,000; a twentieth if no weight is new). Shares are exact in each period,
    so make a stage several periods long, or see examples/extras/schedule.h. With
-   FIRST, a mix that is at the end of its epoch goes on in it, until the turn of
-   a source with nothing left. EINVAL: as in mix_init. */
+   FIRST, an epoch that is over may go on: it then ends at the next turn of a
+   source that has nothing left. EINVAL: as in mix_init. */
 STATESAMPLER_DEF int statesampler_mix_weigh(statesampler_mix *mix,
                                             const uint32_t *weights);
 
@@ -1501,8 +1501,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
    turns go on counting, and the sequence begins again with this mixture's
    weights. If restart is 0, a CHANGED dataset is an error, EMISMATCH. If it is
    1, the dataset goes to the start of the epoch that it was in. With ALL and
-   RESTART the epoch of the mix then lasts until the dataset has finished that
-   one, even if it had finished one before.
+   RESTART the mix's epoch then does not end before the dataset has finished
+   this epoch, even if it had finished one before.
    mixture.changes then lists every dataset of the mixture and, after these,
    every one that is REMOVED. After EMISMATCH it does so, too; after other
    errors it is empty.
@@ -1670,8 +1670,10 @@ STATESAMPLER_WRAP_BEGIN
    and __init__.pyi and in examples/js/statesampler.mjs and statesampler.d.mts,
    and, if people may choose them there, to examples/js/page/index.html. Headers
    and bindings of examples name some rules, too: search there for CARRY, WINDOW
-   or NEVER.
-   a field of a state    ssmp_run and ssmp_run_fields
+   or NEVER, in capitals and not.
+   a field of a state    a new format, as the old one must load for ever:
+                 SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES, ssmp_run,
+                 ssmp_run_fields, ssmp_run_read, ssmp_run_describe
    an error      STATESAMPLER_RULES; the manual's list of what init or mix_init
                  refuses, or the comment at the function that returns it; a row
                  of tests/test_errors.c, and a call there that breaks the rule;
@@ -1991,8 +1993,9 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    HIGH16           the high halves of the products of 16-bit lanes
    HIGH32           the same of 32-bit lanes, if that is faster than EVEN32
    EVEN32           the 64-bit products of the low halves of 64-bit lanes
-   TIMES            in 32-bit lanes, the low half (bit 0) or the high half (bit
-                    16), below 2^15, times the signed 16-bit number b
+   TIMES            the low half (bit 0) or the high half (bit 16) of each
+                    32-bit lane, which is below 2^15, times the signed 16-bit
+                    number b
    MERGE32          the high halves of the products of even and of odd lanes
    REDUCE           x + size where x is negative, otherwise x
    Without vectors PAIRS pairs go through the rounds together, but one at a time
@@ -2031,8 +2034,8 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    chooses: the file includes itself, and of the second reading only what stands
    between here and `both readings` is left. Not where size counts, nor where
    this file has another name, nor on Windows, where gcc does not align vectors
-   of 32 bytes. To ask the processor takes a library of the compiler's, which
-   without HOSTED may not be linked. */
+   of 32 bytes. Asking the processor needs the compiler's own library, which a
+   program without HOSTED may not link. */
 #if defined(STATESAMPLER_HOSTED) && !defined(STATESAMPLER_AVX2) && \
     defined(__GNUC__)
 #define STATESAMPLER_AVX2 __builtin_cpu_supports("avx2")
@@ -2810,11 +2813,10 @@ typedef struct ssmp_chunks {
 } ssmp_chunks;
 
 /* Divides values of a window, which begins with chunk `before`, into numbers of
-   chunks and offsets inside these. All numbers will be permuted, but that of
-   the short chunk is none of the permutation's. So its values get number 0, and
-   are marked by an offset that no other value has: one of `size` or more, from
-   the beginning of the chunk before. ssmp_chunks_join does not use their
-   numbers. */
+   chunks and offsets inside these. All numbers will be permuted, but the
+   permutation has none for the short chunk. So its values get number 0, which
+   ssmp_chunks_join ignores, and an offset that no other value has: it is
+   counted from the chunk before, and so `size` or more. */
 SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
                                 const uint64_t *values,
                                 const ssmp_chunks *chunks, uint64_t before,
@@ -3823,8 +3825,8 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
 }
 
 /* A field of a state: its offset and size there; the offset of the struct's
-   member, which has 64 bits if size is 8, otherwise 32; and, if the field must
-   match, EMISMATCH less the error that says it does not: a small number. */
+   member, which has 64 bits if size is 8, otherwise 32; and how far below
+   EMISMATCH the error is that says it does not match (0: it need not). */
 typedef struct ssmp_field {
     unsigned char offset, size, member, mismatch;
 } ssmp_field;
@@ -4603,7 +4605,8 @@ SSMP_FN void ssmp_mix_jump(statesampler_mix *mix)
 
 /* How many ticks ALL passes over one by one before it jumps. A tick is a walk
    down the tree; a jump is a walk up from every seat, but without it a source
-   that has finished could hold up a turn for almost 2^31 ticks. */
+   that has finished could hold up a turn for almost 2^31 ticks. The number only
+   has to be small: no result depends on it. */
 #define SSMP_PASSES 64
 
 /* The source of the present turn, which must exist: with ALL the next one that
@@ -5119,10 +5122,16 @@ STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
 #define SSMP_MIXTURE_HEAD 16 /* bytes before the hashes */
 #define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES) /* hash and source */
 
-/* The offset of a mix's state in a mixture's with num_sources datasets. */
+/* The offset of a dataset's hash in a mixture's state. */
+SSMP_FN size_t ssmp_mixture_hash_at(uint32_t dataset)
+{
+    return SSMP_MIXTURE_HEAD + 8 * (size_t)dataset;
+}
+
+/* The offset of the mix's state there: after all hashes. */
 SSMP_FN size_t ssmp_mixture_head(uint32_t num_sources)
 {
-    return SSMP_MIXTURE_HEAD + 8 * (size_t)num_sources;
+    return ssmp_mixture_hash_at(num_sources);
 }
 
 STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
@@ -5175,13 +5184,13 @@ SSMP_FN int ssmp_mixture_read(ssmp_mixture_state *state,
     size_t expected = 0;
     int code;
 
-    if (size >= 16 && ssmp_bytes_load(bytes + 8, 8) == count)
+    if (size >= SSMP_MIXTURE_HEAD && ssmp_bytes_load(bytes + 8, 8) == count)
         expected = ssmp_mixture_bytes(count);
     code = ssmp_state_check(bytes, size, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX,
                             expected);
     if (code != STATESAMPLER_OK)
         return code;
-    state->hashes = bytes + ssmp_mixture_head(0);
+    state->hashes = bytes + ssmp_mixture_hash_at(0);
     state->mix_state = bytes + ssmp_mixture_head(count);
     return ssmp_mix_read(&state->head, state->mix_state, ssmp_mix_bytes(count));
 }
@@ -6016,7 +6025,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_save(
     if (size < ssmp_mixture_bytes(count))
         return STATESAMPLER_ECAPACITY;
     for (i = 0; i < count; i++)
-        ssmp_bytes_store(bytes + ssmp_mixture_head(i), 8,
+        ssmp_bytes_store(bytes + ssmp_mixture_hash_at(i), 8,
                          mixture->datasets[i].value);
     ssmp_mixture_write(bytes, &mixture->mix);
     return STATESAMPLER_OK;

@@ -17,9 +17,10 @@ A run that loads such a checkpoint continues with the next batch, on any number
 of ranks. After the same batch all ranks have the same state, so saving rank
 0's is enough, once all ranks have loaded the checkpoint before.
 
-The manual is README.md beside setup.py, with its pages: what a state counts,
-epochs, errors, and a line or a recipe for each framework. Loop over the outermost loader, and make that one count:
-StatefulLoader(loader, sampler) around whatever a framework made of yours.
+Loop over the outermost loader, and make that one count: StatefulLoader(loader,
+sampler) around whatever a framework made of yours. The manual is
+examples/python/README.md in the repository of statesampler.h, with a page for
+frameworks, one for the Trainer and one for what needs no loader.
 
     StatefulDistributedSampler, CountingDataLoader    as above
     StatefulLoader            counts the batches of any loader
@@ -64,8 +65,8 @@ def __getattr__(name):
     except ModuleNotFoundError as error:
         if error.name.split(".")[0] != "torch":
             raise
-        raise ImportError(f"{name} needs torch; Sampler, Mix, Schedule, Audit "
-                          "and Ledger do not") from None
+        raise ImportError(f"{name} needs torch; {', '.join(_ALONE[:-1])} and "
+                          f"{_ALONE[-1]} do not") from None
     return getattr(module, name)
 
 
