@@ -1761,8 +1761,9 @@ SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
     return 8;
 }
 
-/* Sets what depends on n alone. Vectors cannot divide: they compute x / right
-   as (x * reciprocal) >> (32 + shift), for x < left * right <= 2^(32 + shift).
+/* Sets what depends on n alone. Vectors and GPUs cannot divide: they compute
+   x / right as (x * reciprocal) >> (32 + shift), for
+   x < left * right <= 2^(32 + shift).
    There 2^shift < right <= 2^(shift + 1), and the reciprocal is
    2^(32 + shift) / right, rounded up, which is below 2^32. By rounding up it
    grows by less than 1, and so the quotient by less than x / 2^(32 + shift).
@@ -1770,7 +1771,7 @@ SSMP_FN uint8_t ssmp_perm_rounds(uint64_t n)
      less than 1 / right. That reaches no next number, as quotients are
      multiples of 1 / right: rounded down, the result is right.
    - Wide: it grows by less than 1. So the result may be 1 too large: then the
-     remainder is negative, and ssmp_bulk_load takes the 1 away. */
+     remainder is negative, and the 1 is taken away. */
 SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
 {
     uint32_t root = ssmp_sqrt_ceil(n), right, power = 2, shift = 0;
@@ -1876,13 +1877,23 @@ SSMP_FN void ssmp_perm_round(uint32_t *half, const uint32_t *other,
     }
 }
 
-/* The left half of a position. Where 32 bits are enough for the division, it is
-   several times cheaper. */
+/* The left half of a position: position / right. Where 32 bits are enough for
+   the division, it is several times cheaper. On a GPU one formula for both is
+   cheaper than a branch, and than any division. */
 SSMP_FN uint32_t ssmp_perm_quotient(const statesampler_perm *perm,
                                     uint64_t position)
 {
+#ifdef SSMP_DEVICE
+    const uint64_t reciprocal = perm->reciprocal;
+    const uint64_t low = ((uint32_t)position * reciprocal) >> 32;
+    const uint32_t l =
+        (uint32_t)(((position >> 32) * reciprocal + low) >> perm->shift);
+
+    return l - (((uint32_t)position - l * perm->right) >> 31);
+#else
     return perm->wide ? (uint32_t)(position / perm->right)
                       : (uint32_t)position / perm->right;
+#endif
 }
 
 /* All rounds on count pairs of halves, which do not depend on each other. */
@@ -2651,7 +2662,7 @@ STATESAMPLER_DEF void statesampler_perm_fill(const statesampler_perm *perm,
 
         for (i = 0; i < SSMP_PAIRS; i++, first += stride) {
             l[i] = ssmp_perm_quotient(perm, first);
-            r[i] = (uint32_t)(first - (uint64_t)l[i] * perm->right);
+            r[i] = (uint32_t)first - l[i] * perm->right;
         }
         if (perm->wide)
             ssmp_perm_network(l, r, perm, SSMP_PAIRS, 1);

@@ -31,6 +31,8 @@ ways() {
         long=long converted=long checked=long
     fi
     arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
+    # The code for a GPU, on a processor.
+    device="gcc -O2 $c99 -Wno-unknown-pragmas -include tests/device.h"
     # With vectors, of which the lanes are in another order.
     s390x="s390x-linux-gnu-gcc -O2 -march=z14 $c99 -static"
     cat <<END
@@ -41,6 +43,7 @@ gcc-Os         orders  -            gcc -Os $c99
 gcc-plain      bulk    -            gcc -O2 $c99 -ffreestanding
 gcc-sse2       bulk    -            gcc -O2 $c99 -DSTATESAMPLER_AVX2=0
 clang-sse2     bulk    -            clang -O2 $c99 -DSTATESAMPLER_AVX2=0
+gpu            bulk    -            $device
 small          small   -            gcc -Os $c99 -DSTATESAMPLER_ONLY_SHUFFLE
 gcc-avx2       bulk    cpu=avx2     gcc -O3 $c99 -mavx2
 gcc-avx512bw   bulk    cpu=avx512bw gcc -O3 $c99 -mavx512bw
