@@ -338,8 +338,8 @@ def _raw(thing):
         thing[:4] in _MAGICS) else None
 
 
-_READ = ("a state of statesampler.h, Sampler or Mix, a checkpoint of torch.save, "
-         "a pickle or JSON is read")
+_READ = ("what is read is a state of statesampler.h, Sampler or Mix, a "
+         "checkpoint of torch.save, a pickle of protocol 2 or newer, and JSON")
 
 
 def _in_folder(path):

@@ -7,7 +7,6 @@ import tempfile
 import types
 import unittest
 import unittest.mock
-import warnings
 
 from common import DataLoader, Uncounted, cases, counted, main, raw, real
 import loader_accelerate
