@@ -858,11 +858,13 @@ enum {
 
 /* Between these, hashes and differences of unsigned numbers wrap around on
    purpose, which clang's -fsanitize=integer would report in every program. The
-   headers of examples have them, too. */
+   headers of examples have them, too. (The parenthesis has a pragma of its own,
+   as a program may have a macro push(x).) */
 #ifdef __clang__
-#define STATESAMPLER_WRAP_BEGIN _Pragma("clang attribute push(\
-    __attribute__((__no_sanitize__(\"unsigned-integer-overflow\"))),\
-    apply_to = function)")
+#define STATESAMPLER_WRAP_BEGIN _Pragma("clang attribute push")         \
+    _Pragma("clang attribute (\
+        __attribute__((__no_sanitize__(\"unsigned-integer-overflow\"))),\
+        apply_to = function)")
 #define STATESAMPLER_WRAP_END _Pragma("clang attribute pop")
 #else
 #define STATESAMPLER_WRAP_BEGIN
@@ -1549,12 +1551,8 @@ STATESAMPLER_DEF_HOSTED void statesampler_mixture_free(
 
 /* Words of clang's pragmas below, which a program may have macros for. */
 #ifdef __clang__
-#pragma push_macro("push")
-#pragma push_macro("pop")
 #pragma push_macro("apply_to")
 #pragma push_macro("function")
-#undef push
-#undef pop
 #undef apply_to
 #undef function
 #endif
@@ -2615,7 +2613,8 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #define ssmp_vectors_fill ssmp_avx2_vectors_fill
 #define ssmp_vectors_map ssmp_avx2_vectors_map
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((__target__("avx2"))), \
+#pragma clang attribute push
+#pragma clang attribute (__attribute__((__target__("avx2"))), \
     apply_to = function)
 #else
 #pragma GCC push_options
@@ -5387,8 +5386,6 @@ STATESAMPLER_DEF uint32_t statesampler_version(void)
 STATESAMPLER_WRAP_END
 
 #ifdef __clang__
-#pragma pop_macro("push")
-#pragma pop_macro("pop")
 #pragma pop_macro("apply_to")
 #pragma pop_macro("function")
 #endif
