@@ -206,7 +206,7 @@ static void tell_skipped(const history_stretch *stretch, uint64_t step)
     const char *what = "begin";
     uint64_t to = stretch->to_epoch;
 
-    if (stretch->kind == HISTORY_SEEK) {
+    if (to == stretch->end_epoch) {
         what = "seek";
         to = stretch->to_step;
     }

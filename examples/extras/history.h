@@ -366,8 +366,10 @@ typedef struct history_stretch {
     uint64_t begin_epoch, begin_step;
     uint64_t end_epoch, end_step; /* the first place that is not in it */
     uint32_t kind;                /* of the event there; 0: the present */
-    uint64_t to_epoch, to_step;   /* where that leads */
+    uint64_t to_epoch, to_step;   /* where the run went on from there */
     size_t at;                    /* private: of that event; 0: not begun */
+    size_t after;                 /* private: of the first one that happened
+                                     when the run had gone on */
     uint64_t now_epoch, now_step; /* private: the present */
 } history_stretch;
 
@@ -382,10 +384,38 @@ static inline void history_start(history_stretch *stretch,
                                  uint64_t step)
 {
     stretch->log = *log;
-    stretch->at = 0;
+    stretch->at = stretch->after = 0;
     stretch->kind = HISTORY_SHAPE;
     stretch->now_epoch = epoch;
     stretch->now_step = step;
+}
+
+/* Finds where the run went on from the stretch's end, unless the stretch is one
+   of those on the way there. What is one thing to whoever did it may be many
+   events: a seek over the stages of a schedule, say. They are all where the one
+   before leads; the begin of another epoch is the last. */
+static inline void history_lead(history_stretch *stretch)
+{
+    const history_log *log = &stretch->log;
+    size_t at = stretch->at;
+
+    if (at < stretch->after)
+        return;
+    for (; at < log->size && stretch->to_epoch == stretch->end_epoch;
+         stretch->after = at) {
+        const history_event event = history_event_at(log, at);
+
+        if (event.step != stretch->to_step ||
+            (!log->carry && event.epoch != stretch->to_epoch))
+            return;
+        if (event.kind == HISTORY_SEEK)
+            stretch->to_step = history_word(event.words);
+        if (event.kind == HISTORY_EPOCH) {
+            stretch->to_epoch = history_word(event.words);
+            stretch->to_step = 0;
+        }
+        at += event.size;
+    }
 }
 
 /* The stretch begins at this place, and ends at the event that comes next or at
@@ -405,12 +435,7 @@ static inline int history_begin_at(history_stretch *stretch, uint64_t epoch,
         stretch->kind = event.kind;
         stretch->end_epoch = stretch->to_epoch = event.epoch;
         stretch->end_step = stretch->to_step = event.step;
-        if (event.kind == HISTORY_SEEK)
-            stretch->to_step = history_word(event.words);
-        if (event.kind == HISTORY_EPOCH) {
-            stretch->to_epoch = history_word(event.words);
-            stretch->to_step = 0;
-        }
+        history_lead(stretch);
     }
     if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
                        epoch, step))
@@ -429,8 +454,9 @@ static inline int history_served(const history_stretch *stretch, uint64_t epoch,
                           stretch->end_step);
 }
 
-/* Whether the event that ended the stretch passed over a step: by a seek from
-   end_step to to_step, or the beginning of to_epoch. */
+/* Whether the run passed over a step at the stretch's end: by a seek from
+   end_step to to_step, or, if to_epoch is not end_epoch, by the beginning of
+   to_epoch. */
 static inline int history_skipped(const history_stretch *stretch,
                                   uint64_t epoch, uint64_t step)
 {
@@ -1311,7 +1337,7 @@ static inline int history_mix_again(history_mix_walk *walk)
 
     if (walk->epoch == walk->stretch.begin_epoch)
         return history_mix_settle(walk);
-    walk->stretch.at = 0;
+    walk->stretch.at = walk->stretch.after = 0;
     while (code == 1 && walk->stretch.at != at) /* ends where it was */
         code = history_mix_next(walk);
     return code == 1 ? history_mix_settle(walk) : code;

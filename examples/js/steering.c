@@ -119,14 +119,6 @@ WEB(int, begin, (history *h, statesampler *s, uint64_t epoch))
     return history_begin(history_behind(h), s, epoch);
 }
 
-/* As statesampler_set_epoch. */
-WEB(int, set_epoch, (history *h, statesampler *s, uint64_t epoch))
-{
-    return epoch == statesampler_epoch(s)
-               ? STATESAMPLER_OK
-               : history_begin(history_behind(h), s, epoch);
-}
-
 WEB(int, reshape, (history *h, statesampler *s, uint32_t rank,
                    uint32_t world_size, uint32_t batch_size))
 {
@@ -326,8 +318,8 @@ WEB(int, check_end, (reading *r))
 }
 
 /* Moves to the next stretch. Sets words: where it begins and ends, epoch and
-   step each; the event at its end, and where that leads; the ranks; the number
-   of samples of the largest source. */
+   step each, and where the run went on; the ranks; the number of samples of the
+   largest source. */
 WEB(int, next, (reading *r))
 {
     history_stretch *stretch = stretch_of(r);
@@ -337,34 +329,23 @@ WEB(int, next, (reading *r))
 
     if (stretch == &r->walk.stretch) {
         code = history_next(&r->walk);
-        words[8] = s->run.num_samples;
+        words[7] = s->run.num_samples;
     } else {
         code = history_mix_next(&r->mix_walk);
         s = &r->mix_walk.sources->sampler;
-        words[8] = 0;
+        words[7] = 0;
         for (i = 0; i < stretch->log.num_sources; i++)
-            if (r->mix_walk.sources[i].sampler.run.num_samples > words[8])
-                words[8] = r->mix_walk.sources[i].sampler.run.num_samples;
+            if (r->mix_walk.sources[i].sampler.run.num_samples > words[7])
+                words[7] = r->mix_walk.sources[i].sampler.run.num_samples;
     }
     words[0] = stretch->begin_epoch;
     words[1] = stretch->begin_step;
     words[2] = stretch->end_epoch;
     words[3] = stretch->end_step;
-    words[4] = stretch->kind;
-    words[5] = stretch->to_epoch;
-    words[6] = stretch->to_step;
-    words[7] = s->run.shape.world_size;
+    words[4] = stretch->to_epoch;
+    words[5] = stretch->to_step;
+    words[6] = s->run.shape.world_size;
     return code;
-}
-
-WEB(int, served, (reading *r, uint64_t epoch, uint64_t step))
-{
-    return history_served(stretch_of(r), epoch, step);
-}
-
-WEB(int, skipped, (reading *r, uint64_t epoch, uint64_t step))
-{
-    return history_skipped(stretch_of(r), epoch, step);
 }
 
 /* The samples, unless out is NULL. Sets words: count, source, and the epoch in

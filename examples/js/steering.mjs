@@ -248,9 +248,8 @@ export class RecordedSampler extends recorded(
     }
 
     setEpoch(epoch) {
-        notes.get(this).note(
-            () => super.setEpoch(epoch),
-            (h, s) => c.set_epoch(h, s, BigInt(epoch)));
+        if (big("epoch", epoch) !== BigInt(this.epoch))
+            this.begin(epoch);
     }
 
     reshape(shape) {
@@ -293,14 +292,11 @@ export class RecordedMix extends recorded(
 
 /* --- history -------------------------------------------------------------- */
 
-/* HISTORY_SEEK: the events that skip are a seek and the begin of an epoch. */
-const SEEK = 1n;
-
-/* The words of `next`, by name. */
-const stretchOf = ([beginEpoch, beginStep, endEpoch, endStep, kind, toEpoch,
-                    toStep, worldSize, most]) =>
-    ({ beginEpoch, beginStep, endEpoch, endStep, kind, toEpoch, toStep,
-       worldSize, most });
+/* The words of `next`, by name; places are an epoch and a step. */
+const stretchOf = (words) => {
+    const [begin, end, to] = [0, 2, 4].map((i) => words.slice(i, i + 2));
+    return { begin, end, to, worldSize: words[6], most: words[7] };
+};
 
 /* Whether C has found a sample: what is out of range has not been served. */
 function found(code) {
@@ -350,9 +346,8 @@ export class History extends Tagged {
         }
     }
 
-    #isBeforeSince(epoch, step) {
-        const [begins, at] = this.#since;
-        return this.#carry || epoch === begins ? step < at : epoch < begins;
+    #isBefore(epoch, step, [other, at]) {
+        return this.#carry || epoch === other ? step < at : epoch < other;
     }
 
     get bigint() {
@@ -385,7 +380,7 @@ export class History extends Tagged {
         if (this.#used > 0)
             this.#walk((r) => {
                 while (check(c.next(r)) === 1)
-                    use(r, stretchOf(told(9)));
+                    use(r, stretchOf(told(8)));
             });
     }
 
@@ -400,11 +395,10 @@ export class History extends Tagged {
                                  `${this.#name(epoch, step)} and later`);
     }
 
-    #skipped(what, { endEpoch, endStep, kind, toEpoch, toStep }) {
-        const [how, to] = kind === SEEK ? ["seek", toStep] : ["begin", toEpoch];
-        const place = this.#name(endEpoch, endStep);
-        return new SteeringError("ESKIPPED", `${what}: skipped at ${place} ` +
-                                 `by a ${how} to ${to}`);
+    #skipped(what, { end, to: [epoch, step] }) {
+        const how = epoch === end[0] ? `seek to ${step}` : `begin to ${epoch}`;
+        return new SteeringError("ESKIPPED", `${what}: skipped at ` +
+                                 `${this.#name(...end)} by a ${how}`);
     }
 
     /* Indices below n that C has written. */
@@ -435,11 +429,13 @@ export class History extends Tagged {
         const at = big("step", step), epoch = big("epoch", asked.epoch);
         const rank = half("rank", asked.rank), what = this.#name(epoch, at);
         const servings = [];
-        let why = this.#isBeforeSince(epoch, at) ? this.#unknown(what) : null;
+        const isBefore = (place) => this.#isBefore(epoch, at, place);
+        let why = isBefore(this.#since) ? this.#unknown(what) : null;
         this.#stretches((r, stretch) => {
-            if (c.skipped(r, epoch, at))
+            const { begin, end, to } = stretch;
+            if (!isBefore(end) && isBefore(to))
                 why ??= this.#skipped(what, stretch);
-            if (!c.served(r, epoch, at))
+            if (!isBefore(end) || isBefore(begin))
                 return;
             if (rank >= stretch.worldSize)
                 why ??= new RangeError(`rank must be below ` +
@@ -475,9 +471,9 @@ export class History extends Tagged {
             throw new RangeError(`source must be below ${this.#sources}, not ` +
                                  source);
         const places = [];
-        this.#stretches((r, { beginEpoch, endEpoch }) => {
+        this.#stretches((r, { begin, end }) => {
             if (places.length >= limit ||
-                !this.#carry && (epoch < beginEpoch || epoch > endEpoch))
+                !this.#carry && (epoch < begin[0] || epoch > end[0]))
                 return;
             if (ofMix)
                 this.#addPlaces(places, limit, r, epoch, source, number);

@@ -282,11 +282,11 @@ static size_t check_stretch(const history_walk *walk, size_t at)
 /* Only a seek forward, and the beginning of an epoch, skip. */
 static void check_skips(const history_stretch *one)
 {
-    if (one->kind == HISTORY_SEEK && one->to_step > one->end_step) {
+    if (one->to_epoch == one->end_epoch && one->to_step > one->end_step) {
         CHECK(history_skipped(one, one->end_epoch, one->end_step));
         CHECK(history_skipped(one, one->end_epoch, one->to_step - 1));
         CHECK(!history_skipped(one, one->end_epoch, one->to_step));
-    } else if (one->kind != HISTORY_EPOCH) {
+    } else if (one->to_epoch == one->end_epoch) {
         CHECK(!history_skipped(one, one->end_epoch, one->end_step));
     }
     CHECK(!history_served(one, one->end_epoch, one->end_step));
@@ -901,6 +901,34 @@ static uint32_t three_turns(schedule *s, uint64_t turn, void *context)
     return 3;
 }
 
+/* A seek over stages is noted as many events, which are one skip: to the turn
+   that was asked for. So is another seek from there. */
+static void check_one_skip(stage_run *r, schedule *s)
+{
+    history_mix_walk walk;
+    uint64_t from;
+    int skips = 0;
+
+    CHECK(schedule_follow(s, &r->mix, three_turns, NULL) == STATESAMPLER_OK);
+    serve_stage(r, 1);
+    from = statesampler_mix_turn(&r->mix);
+    CHECK(schedule_seek(s, &r->mix, from + 50, three_turns, NULL) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_seek(s, &r->mix, from + 70, three_turns, NULL) ==
+          STATESAMPLER_OK);
+    history_mix_open(&walk, &scheduled.log, 0, from + 70, r->other,
+                     r->other_weights, r->state);
+    while (history_mix_next(&walk) == 1) {
+        const history_stretch *one = &walk.stretch;
+
+        if (one->to_step <= one->end_step)
+            continue;
+        CHECK(one->end_step == from && one->to_step == from + 70);
+        skips++;
+    }
+    CHECK(skips == 1);
+}
+
 /* The history of a schedule has each of its stages. It has no begin, so that no
    seek goes back to an earlier stage. */
 static void test_schedule(void)
@@ -936,6 +964,7 @@ static void test_schedule(void)
             CHECK(sample == r.sample[i] && source == r.source[i]);
         }
     CHECK(i == 100);
+    check_one_skip(&r, &s);
 }
 
 /* Two turns, and a seek over stages. */

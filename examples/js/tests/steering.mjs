@@ -83,10 +83,18 @@ class Trial {
         return this.carry || epoch === other ? step < at : epoch < other;
     }
 
-    skip(from, to) {
-        if (this.before(from, to))
-            this.skips.push((at) => !this.before(at, from) &&
-                                    this.before(at, to));
+    same(one, other) {
+        return !this.before(one, other) && !this.before(other, one);
+    }
+
+    /* A skip from where the last one led is the same one, up to the begin of
+       another epoch. (With CARRY a seek's place has that of the first.) */
+    skip(from, to, seeks = false) {
+        const { skips } = this, [begin, end] = skips.at(-1) ?? [[-1], []];
+        if (begin[0] === end[0] && this.same(end, from))
+            skips[skips.length - 1] = [begin, seeks ? [end[0], to[1]] : to];
+        else
+            skips.push([from, to]);
     }
 
     /* Why a history does not have a step. */
@@ -94,7 +102,9 @@ class Trial {
         const { epoch, step } = history.since;
         if (this.before(at, [epoch, step]))
             return "EUNKNOWN";
-        return this.skips.some((is) => is(at)) ? "ESKIPPED" : "EUNSERVED";
+        return this.skips.some(([from, to]) =>
+            !this.before(at, from) && this.before(at, to)) ? "ESKIPPED"
+                                                           : "EUNSERVED";
     }
 
     /* The records of a step. */
@@ -187,7 +197,7 @@ class SamplerTrial extends Trial {
             same([error.kind, this.run.step], ["ERANGE", step]);
             return;
         }
-        this.skip([epoch, step], [epoch, to]);
+        this.skip([epoch, step], [epoch, to], true);
     }
 
     begin() {
@@ -313,7 +323,7 @@ class MixTrial extends Trial {
             same([error.kind, this.run.turn], ["ERANGE", turn]);
             return;
         }
-        this.skip([epoch, turn], [epoch, to]);
+        this.skip([epoch, turn], [epoch, to], true);
     }
 
     weigh() {
@@ -1052,7 +1062,8 @@ test("a schedule of a recorded mix notes its weights", () => {
         same([one.source, [...one.indices]], [source, [...indices]]);
     });
     for (const turn of [99, 150, 199])
-        assert.throws(() => history.at(turn), { kind: "ESKIPPED" });
+        assert.throws(() => history.at(turn), { kind: "ESKIPPED",
+            message: /skipped at turn 99 of epoch 0 by a seek to 200$/ });
     let count = 0;
     for (const { source } of schedule) {
         same(mix.history.at(mix.turn - 1)[0].source, source);

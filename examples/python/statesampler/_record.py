@@ -6,9 +6,6 @@ from ._codes import ERANGE, kind
 from ._library import (RECORD_BYTES, SOURCE_BYTES, SamplerPlace, address, c,
                        check, indices, memory)
 
-# What an event is: HISTORY_SEEK.
-_SEEK = 1
-
 
 class Record:
     """What a run served that has come to a place, by its history, stretch by
@@ -172,7 +169,7 @@ class Record:
             if (c.record_skipped(self._record, epoch, unit) and
                     self._exists(epoch, unit)):
                 by = (f"seek to {self._number(stretch.to_step)}"
-                      if stretch.kind == _SEEK
+                      if stretch.to_epoch == stretch.end_epoch
                       else f"begin to {stretch.to_epoch}")
                 return said + (
                     f"skipped at step {self._number(stretch.end_step)} of "

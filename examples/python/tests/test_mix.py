@@ -188,6 +188,25 @@ class Schedules(unittest.TestCase):
         for _ in range(20):
             self.assertEqual(next(one).tolist(), next(straight).tolist())
 
+    def test_skipped(self):
+        """Why a turn was not served names the turn that was asked for, and not
+        a stage's end."""
+        mix = Mix([30, 40], 0, 1, 2, schedule=Schedule(five_two))
+        taken(mix, 7)
+        mix.seek(103)
+        mix.seek(501)
+        taken(mix, 3)
+        mix.seek(222)   # by a begin at turn 0
+        taken(mix, 3)
+        mix.seek(730)
+        for turn, words in ((7, "at step 7 of epoch 0 by a seek to 501"),
+                            (102, "at step 7 of epoch 0 by a seek to 501"),
+                            (499, "at step 7 of epoch 0 by a seek to 501"),
+                            (504, "at step 225 of epoch 0 by a seek to 730"),
+                            (729, "at step 225 of epoch 0 by a seek to 730")):
+            with self.assertRaisesRegex(ValueError, f"skipped {words}$"):
+                mix.at(turn)
+
     def test_tokens(self):
         """Shares are of tokens, whatever the means that were given."""
         for random in cases(10, "tokens"):
