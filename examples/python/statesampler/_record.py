@@ -80,6 +80,15 @@ class Record:
         return c.record_at(self._record, 0, ctypes.c_uint64(epoch), step, None,
                            ctypes.c_size_t(), ctypes.c_uint32()) == 1
 
+    def serves(self, epoch, step):
+        """Whether the present stretch has served a step."""
+        stretch = c.record_stretch(self._record).contents
+        return (not c.record_before(self._record, epoch, step,
+                                    stretch.begin_epoch, stretch.begin_step)
+                and c.record_before(self._record, epoch, step,
+                                    stretch.end_epoch, stretch.end_step)
+                and self._exists(epoch, step))
+
     def places(self, epoch, index, own=None):
         """Yields where a sample was served in an epoch; of a mix, in all
         epochs of the sample's dataset, or in one: the place and the number of

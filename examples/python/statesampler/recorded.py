@@ -149,30 +149,50 @@ class Recorded:
     def locate(self, index, straight=False):
         """The first place in this epoch, in a Mix in its dataset's present
         epoch, at which a sample was or will be served: a tuple of step, rank,
-        slot and position, with at(step, rank)[slot] == index. ValueError says
-        why there is none. straight=True is as in at()."""
+        slot and position, with at(step, rank)[slot] == index: so of a step that
+        was served again the last time counts, as in at(). ValueError says why
+        there is none. straight=True is as in at()."""
         index = whole("index", index, 0, 2**64)
-        if not straight:
-            record = self._record()
-            for _ in record.stretches():
-                for place, _ in record.places(self.epoch, index,
-                                              self._own_epoch(index)):
-                    return samplers.Place(place.step, place.rank, place.slot,
-                                          place.position)
+        served, again = (None, None) if straight else self._served(index)
+        if served:
+            return served
         try:
             place = super().locate(index)
         except ValueError as error:
-            if straight or getattr(error, "code", 0) not in _BEFORE_BASE:
+            if not again and (straight or getattr(error, "code", 0) not in
+                              _BEFORE_BASE):
                 raise
             place = None
-        if not straight and (not place or
-                             self._passed(self.epoch, place.step)):
-            epoch, step = record.first()
+        if straight or place and not self._passed(self.epoch, place.step):
+            return place
+        if again:
             raise ValueError(
-                f"sample {index}: not served in epoch {self.epoch}, since step "
-                f"{step} of epoch {epoch}, from which on it is known")
-        return place
+                f"sample {index}: it was in step {again.step} of epoch "
+                f"{self.epoch}, which is served again without it")
+        epoch, step = self._record().first()
+        raise ValueError(
+            f"sample {index}: not served in epoch {self.epoch}, since step "
+            f"{step} of epoch {epoch}, from which on it is known")
 
+    def _served(self, index):
+        """The first place of a sample in the steps that this run has passed, by
+        what at() answers for them; and the last one of which at() does not
+        know, as the step was served again later, or is to come again."""
+        epoch, again, found = self.epoch, None, []
+        record, own = self._record(), self._own_epoch(index)
+        for _ in record.stretches():
+            for place in [*found]:
+                if record.serves(epoch, place.step):
+                    again = place
+                    found.remove(place)
+            for place, _ in record.places(epoch, index, own):
+                place = samplers.Place(place.step, place.rank, place.slot,
+                                       place.position)
+                if self._passed(epoch, place.step):
+                    found.append(place)
+                else:
+                    again = place
+        return found[0] if found else None, again
 
 
 class Sampler(Recorded, samplers.Sampler):

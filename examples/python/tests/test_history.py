@@ -1,6 +1,7 @@
 """What a run did is in its state: random runs that are steered, killed and
 resumed from older states, beside a log of all that every rank served."""
 
+import collections
 import contextlib
 import copy
 import io
@@ -268,14 +269,14 @@ class Histories(unittest.TestCase):
 
     def check_place(self, run, index):
         """Where a sample was in this epoch, if it was or will be."""
-        one = run.ranks[0]
+        one, again = run.ranks[0], False
         try:
             place = one.locate(index)
         except ValueError as error:
             self.assertRegex(str(error), "skipped at|knows|not serve|base|"
                              "below num_samples|before this|not served it|"
-                             "stretch|off|end")
-            place = None
+                             "stretch|off|end|is served again without it")
+            place, again = None, "served again" in str(error)
         served = [(at, rank, slot) for at, ranks in run.log
                   for rank, batch in enumerate(ranks)
                   for slot, each in enumerate(batch) if each == index]
@@ -284,10 +285,11 @@ class Histories(unittest.TestCase):
                 (at[1], rank, slot) == (place.step, place.rank, place.slot)
                 for at, rank, slot in (served if run.carries else here)):
             self.assertGreaterEqual(place.step, one.step)
+        if place:
             self.assertEqual(
                 one.at(place.step, place.rank)[place.slot], index)
         if isinstance(one, Sampler) and not run.carries and not place:
-            self.assertEqual(here, [])
+            self.assertEqual(bool(here), again)
 
     def random_runs(self, kind, count):
         asked = 0
@@ -359,6 +361,40 @@ class Histories(unittest.TestCase):
         # What is to come is asked of the state alone.
         self.assertEqual(self.ask("--epoch", 1, "--steps", "0..0")[0], 1)
         self.ask("--epoch", 1, "--steps", "0..0", "--straight")
+
+    def test_served_again_on_other_ranks(self):
+        """locate() and at() mean the same serving of a step, the last one."""
+        one = Sampler(60, 0, 2, 3)
+        for _ in range(8):
+            next(one)
+        one.seek(3)
+        other = Sampler(60, 0, 3, 3)
+        other.load(one.save())
+        for _ in range(2):
+            next(other)
+        other.seek(7)
+        next(other)
+        places = {}
+        for index in range(60):
+            try:
+                places[index] = other.locate(index)
+            except ValueError as error:
+                places[index] = str(error)
+        found = [place for place in places.values() if
+                 not isinstance(place, str)]
+        # Steps 5 and 6 are those of two ranks, the others of three.
+        for index, place in places.items():
+            if place in found:
+                self.assertEqual(other.at(place.step, place.rank)[place.slot],
+                                 index)
+        self.assertEqual(
+            {place.step for place in found}, {*range(other.num_steps)})
+        said = [words.partition(": ")[2] for words in places.values()
+                if words not in found]
+        self.assertEqual(collections.Counter(said), {
+            "it was in step 7 of epoch 0, which is served again without it": 6,
+            "not served in epoch 0, since step 0 of epoch 0, from which on it "
+            "is known": 6})
 
     def test_a_history_of_c(self):
         """Python goes on where a program in C has saved."""
