@@ -173,28 +173,38 @@ static void print_batch(uint64_t epoch, uint64_t step, uint32_t of_rank,
     putchar('\n');
 }
 
-/* Prints what a rank had in a step of this stretch. Returns 0 if the epoch has
+/* Reads what a rank had in a step of this stretch. Returns 0 if the epoch has
    no such step. */
+static int read_served(uint64_t step, uint32_t of_rank, size_t *count,
+                       uint32_t *source)
+{
+    const int code =
+        saved.num_sources == 0
+            ? history_at(&walk, of_rank, r.epoch, step, batch, count)
+            : history_mix_at(&mix_walk, of_rank, r.epoch, step, batch, count,
+                             source);
+
+    example_must_say(code, history_error);
+    return code;
+}
+
+/* Prints it. */
 static int print_served(uint64_t step, uint32_t of_rank)
 {
     uint64_t epoch = r.epoch;
     uint32_t source = 0;
     size_t count = 0, i;
-    int code;
+    const int code = read_served(step, of_rank, &count, &source);
 
     if (saved.num_sources == 0) {
         statesampler s = walk.sampler;
 
-        code = history_at(&walk, of_rank, epoch, step, batch, &count);
         if (saved.carry && statesampler_seek(&s, step) == STATESAMPLER_OK)
             epoch = statesampler_epoch(&s);
     } else {
-        code = history_mix_at(&mix_walk, of_rank, epoch, step, batch, &count,
-                              &source);
         for (i = 0; code == 1 && i < count; i++)
             batch[i] += statesampler_mix_offset(&mix_walk.mix, source);
     }
-    example_must_say(code, history_error);
     if (code == 1)
         print_batch(epoch, step, of_rank, saved.num_sources > 0, source, count);
     return code;
@@ -240,7 +250,8 @@ static void explain(uint64_t step)
 static void print_history(uint64_t step, int all)
 {
     const history_stretch *stretch;
-    uint32_t of_rank, ranks;
+    uint32_t of_rank, ranks, source, too_few = 0;
+    size_t count;
     int found = 0;
 
     open_walk();
@@ -248,11 +259,16 @@ static void print_history(uint64_t step, int all)
         if (!history_served(stretch, r.epoch, step))
             continue;
         ranks = stretch_ranks();
-        if (!all)
+        if (!all && rank < ranks)
             found |= print_served(step, rank);
+        else if (!all && read_served(step, 0, &count, &source))
+            too_few = ranks;
         for (of_rank = 0; all && of_rank < ranks; of_rank++)
             found |= print_served(step, of_rank);
     }
+    if (!found && too_few > 0)
+        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 " was served to %"
+                     PRIu32 " ranks, from 0 on", step, r.epoch, too_few);
     if (!found)
         explain(step);
 }

@@ -456,19 +456,25 @@ def where(one, index):
 _AT_ONCE = 1000
 
 
-def history_steps(run, epoch, first, last, ranks):
-    """A line for each time that a step was served to a rank; to all if ranks
-    is None."""
+def history_steps(run, epoch, first, last, rank):
+    """A line for each time that a step was served to a rank; to all if that is
+    None."""
     for begin in range(first, last + 1, _AT_ONCE):
         asked = range(begin, min(begin + _AT_ONCE, last + 1))
-        found = {step: [] for step in asked}
+        found, too_few = {step: [] for step in asked}, {}
         for served in run.stretches_of(epoch, asked[0], asked[-1]):
+            ranks = run.ranks()
             for step in served:
-                for rank in range(run.ranks()) if ranks is None else ranks:
-                    batch = run.batch(epoch, step, rank)
-                    if batch:
-                        found[step].append(said(run, step, rank, *batch))
+                for each in range(ranks) if rank is None else [
+                        min(rank, ranks - 1)]:
+                    batch = run.batch(epoch, step, each)
+                    if batch and rank in (None, each):
+                        found[step].append(said(run, step, each, *batch))
+                    elif batch:
+                        too_few[step] = ranks
         for step, lines in found.items():
+            if not lines and step in too_few:
+                raise run.too_few(epoch, step, too_few[step])
             if not lines:
                 raise ValueError(run.why(epoch, step))
             yield from lines
@@ -511,7 +517,7 @@ def answer_history(run, asked):
         good = history_where(run, epoch, index) and good
     if asked.steps is not None:
         for line in history_steps(run, epoch, *asked.steps,
-                                  None if asked.all else [asked.rank or 0]):
+                                  None if asked.all else asked.rank or 0):
             print(line)
     return 0 if good else 1
 

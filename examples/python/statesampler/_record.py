@@ -144,9 +144,13 @@ class Record:
         if not there:
             raise ValueError(self.why(epoch, step))
         if rank >= ranks:
-            raise ValueError(f"step {step} of epoch {epoch} was served to "
-                             f"{ranks} ranks, from 0 on")
+            raise self.too_few(epoch, step, ranks)
         return found and found[2]
+
+    @staticmethod
+    def too_few(epoch, step, ranks):
+        return ValueError(f"step {step} of epoch {epoch} was served to {ranks} "
+                          "ranks, from 0 on")
 
     def to_come(self, epoch, step, rank):
         """The batch of a step that the run has not come to, if nothing more is

@@ -396,6 +396,33 @@ class Histories(unittest.TestCase):
             "not served in epoch 0, since step 0 of epoch 0, from which on it "
             "is known": 6})
 
+    def test_a_rank_that_came_later(self):
+        """The programs name the step that had fewer ranks; if another time it
+        had enough, they answer that."""
+        one = Sampler(60, 0, 2, 3)
+        for _ in range(3):
+            next(one)
+        other = Sampler(60, 3, 4, 3)
+        other.load(one.save())
+        next(other)
+        other.begin(0)
+        other.seek(1)
+        again = next(other).tolist()
+        other.seek(4)
+        with open(self.path, "wb") as file:
+            file.write(other.save())
+        self.assertEqual(
+            self.ask("--steps", "3..3", "--rank", 3),
+            (0, ["epoch 0 step 3 rank 3: " +
+                 " ".join(map(str, other.at(3, 3)))]))
+        self.assertEqual(
+            self.ask("--steps", "1..1", "--rank", 3),
+            (0, ["epoch 0 step 1 rank 3: " + " ".join(map(str, again))]))
+        for steps in "2..2", "2..3":
+            self.assertEqual(
+                self.ask("--steps", steps, "--rank", 3),
+                (1, ["step 2 of epoch 0 was served to 2 ranks, from 0 on\n"]))
+
     def test_a_history_of_c(self):
         """Python goes on where a program in C has saved."""
         subprocess.run([self.history, self.path], check=True,
