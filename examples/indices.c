@@ -328,11 +328,36 @@ static int print_own_place(uint64_t index)
     return 1;
 }
 
+/* Prints that a sample was not served, and since when that is known. samples:
+   how many the dataset had at most. */
+static void print_not_served(uint64_t index, uint64_t samples,
+                             uint64_t first_epoch, uint64_t first_step)
+{
+    printf("%" PRIu64 ": epoch %" PRIu64 ": ", index, r.epoch);
+    if (index >= samples) {
+        puts(statesampler_error(STATESAMPLER_ERANGE_INDEX));
+        return;
+    }
+    printf("not served");
+    if (history_before(&saved, r.epoch, 0, first_epoch, first_step))
+        printf(" since step %" PRIu64 " of epoch %" PRIu64
+               ", where this history begins", first_step, first_epoch);
+    putchar('\n');
+}
+
+/* The number of samples in a stretch; of a mix, in all of its datasets. */
+static uint64_t stretch_samples(void)
+{
+    return saved.num_sources > 0
+               ? statesampler_mix_offset(&mix_walk.mix, saved.num_sources)
+               : walk.sampler.run.num_samples;
+}
+
 /* Prints all places of a sample in an epoch. Returns 0 if there is none. */
 static int print_places(uint64_t index)
 {
     const history_stretch *stretch;
-    uint64_t first_epoch = STATESAMPLER_NONE, first_step = 0;
+    uint64_t first_epoch = STATESAMPLER_NONE, first_step = 0, samples = 0;
     int found = 0;
 
     open_walk();
@@ -341,19 +366,16 @@ static int print_places(uint64_t index)
             first_epoch = stretch->begin_epoch;
             first_step = stretch->begin_step;
         }
+        if (stretch_samples() > samples)
+            samples = stretch_samples();
         if (!saved.carry && (r.epoch < stretch->begin_epoch ||
                              r.epoch > stretch->end_epoch))
             continue;
         found |= saved.num_sources > 0 ? print_mix_places(index)
                                        : print_own_place(index);
     }
-    if (!found) {
-        printf("%" PRIu64 ": epoch %" PRIu64 ": not served", index, r.epoch);
-        if (history_before(&saved, r.epoch, 0, first_epoch, first_step))
-            printf(" since step %" PRIu64 " of epoch %" PRIu64
-                   ", where this history begins", first_step, first_epoch);
-        putchar('\n');
-    }
+    if (!found)
+        print_not_served(index, samples, first_epoch, first_step);
     return found;
 }
 
@@ -472,6 +494,29 @@ static void read_where(const char *text)
     asked = 1;
 }
 
+/* Ends the program if no step can have what is asked. */
+static void check_question(void)
+{
+    uint32_t most = 0;
+
+    if (saved.bytes == NULL && !r.straight)
+        example_fail(1, "%s: %s; --straight says that it did not", path,
+                     recorder_error(RECORDER_EUNKNOWN));
+    if (saved.bytes == NULL) {
+        if (rank >= r.world_size)
+            example_fail(1, "there are %" PRIu32 " ranks, from 0 on",
+                         r.world_size);
+        return;
+    }
+    open_walk();
+    while (next_stretch() != NULL)
+        if (stretch_ranks() > most)
+            most = stretch_ranks();
+    if (rank >= most)
+        example_fail(1, "there were at most %" PRIu32 " ranks, from 0 on",
+                     most);
+}
+
 /* Reads an option with a value. */
 static void read_option(const char *name, const char *text)
 {
@@ -513,9 +558,7 @@ int main(int argc, char **argv)
     if (path == NULL || !asked)
         example_fail(2, "give --state FILE, and --steps A..B or --where INDEX");
     open_state();
-    if (saved.bytes == NULL && !r.straight)
-        example_fail(1, "%s: %s; --straight says that it did not", path,
-                     recorder_error(RECORDER_EUNKNOWN));
+    check_question();
     for (i = 1; i < argc; i++)
         if (strcmp(argv[i - 1], "--where") == 0)
             good &= print_where(example_number(argv[i], 0, UINT64_MAX));

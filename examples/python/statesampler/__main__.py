@@ -8,9 +8,10 @@ import struct
 import sys
 
 from ._arguments import cut, listed, shown
+from ._codes import ERANGE_INDEX
 from ._cursors import OWNERS, described
 from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
-                       MixPlace, c, check)
+                       MixPlace, c, check, sentence)
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from ._record import Record
 from .samplers import library_state, split, split_schedule, unpack
@@ -489,9 +490,9 @@ def said(run, step, rank, epoch, source, batch):
 def history_where(run, epoch, index):
     """Prints a line for each place at which a sample was served: in a mix
     there may be millions. Returns whether there is one."""
-    there = False
-    run.first()     # Refuses a history that does not lead to the state.
+    there, samples = False, 0
     for _ in run.stretches():
+        samples = max(samples, run.samples())
         for place, source in run.places(epoch, index):
             dataset = f" dataset {source}" if run.sources else ""
             print(f"{index}: epoch {epoch} step {place.step} rank {place.rank} "
@@ -500,7 +501,9 @@ def history_where(run, epoch, index):
     if there:
         return True
     said = f"{index}: epoch {epoch}: not served"
-    if not run.knows_all_of(epoch):
+    if index >= samples:
+        said = f"{index}: epoch {epoch}: {sentence(ERANGE_INDEX)}"
+    elif not run.knows_all_of(epoch):
         begin_epoch, begin_step = run.first()
         said += (f" since step {begin_step} of epoch {begin_epoch}, where this "
                  "history begins")
@@ -510,14 +513,18 @@ def history_where(run, epoch, index):
 
 def answer_history(run, asked):
     """As answer() does, from the history."""
-    epoch, good = asked.epoch, True
+    epoch, good, rank = asked.epoch, True, asked.rank or 0
     if epoch is None:
         epoch, _ = run.place
+    # This also refuses a history that does not lead to the state.
+    most = max(run.ranks() for _ in run.stretches())
+    if rank >= most:
+        raise ValueError(f"there were at most {most} ranks, from 0 on")
     for index in asked.where:
         good = history_where(run, epoch, index) and good
     if asked.steps is not None:
         for line in history_steps(run, epoch, *asked.steps,
-                                  None if asked.all else asked.rank or 0):
+                                  None if asked.all else rank):
             print(line)
     return 0 if good else 1
 

@@ -63,6 +63,10 @@ class Record:
     def ranks(self):
         return c.record_ranks(self._record, ctypes.c_uint64())
 
+    def samples(self):
+        """How many samples the dataset had."""
+        return c.record_samples(self._record)
+
     def batch(self, epoch, step, rank):
         """The epoch in which a step begins, which tail="carry" needs; the
         number of its dataset; and a rank's batch. None past the epoch's

@@ -582,6 +582,15 @@ EXPORT(uint32_t, record_ranks, (const record *r, uint64_t *most))
     return r->mix.sources->sampler.run.shape.world_size;
 }
 
+/* The number of samples of the dataset in the stretch; of a mix, of all of its
+   datasets. */
+EXPORT(uint64_t, record_samples, (const record *r))
+{
+    return r->log.num_sources == 0
+               ? r->walk.sampler.run.num_samples
+               : statesampler_mix_offset(&r->mix.mix, r->log.num_sources);
+}
+
 /* A rank's samples in a step of the stretch, or of what follows the last one:
    1, 0 where its epoch has ended, or an error. out may be NULL. With CARRY
    *epoch becomes that in which the step begins. */

@@ -10,6 +10,7 @@ import zlib
 
 from ._arguments import (choice, flag, items, listed, whole, whole_batch_size,
                          world)
+from ._codes import ERANGE_INDEX
 from ._library import (MIX_BYTES, NONE, OFF, ORDERS, PARTITIONS, SAMPLER_BYTES,
                        SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
                        SamplerPlace, address, c, check, indices, memory)
@@ -455,6 +456,8 @@ class Mix(_Iterator):
     def _locate(self, index, place):
         turn = ctypes.c_uint64()
         source, index = self._divide(index)
+        if index >= self._descs[source].num_samples:
+            check(ERANGE_INDEX)     # Though its dataset may be off.
         check(c.mix_locate(self._memory, source, index, turn, place))
         return turn.value
 

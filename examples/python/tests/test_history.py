@@ -422,6 +422,41 @@ class Histories(unittest.TestCase):
             self.assertEqual(
                 self.ask("--steps", steps, "--rank", 3),
                 (1, ["step 2 of epoch 0 was served to 2 ranks, from 0 on\n"]))
+        for asked in ["--where", 7], ["--steps", "3..3"]:
+            self.assertEqual(
+                self.ask(*asked, "--rank", 4),
+                (1, ["there were at most 4 ranks, from 0 on\n"]))
+            self.assertEqual(
+                self.ask("--straight", *asked, "--rank", 4),
+                (1, ["there are 4 ranks, from 0 on\n"]))
+
+    def test_samples_that_were_never_there(self):
+        """They are named; of a dataset that was once longer, they are not
+        served."""
+        one = Sampler(20, 0, 1, 3, shuffle=False)
+        next(one)
+        one.resize(24)
+        next(one)
+        one.resize(21)
+        mix = Mix([9, 9], 0, 1, 3)
+        next(mix)
+        mix.weigh([1, 0])
+        planned = Mix([9, 9], 0, 1, 3, schedule=Schedule([(None, [1, 0])]))
+        next(planned)
+        for run, there, outside in ((one, 23, 24), (mix, 17, 18),
+                                    (planned, 17, 18)):
+            with self.assertRaisesRegex(ValueError, "not below num_samples"):
+                run.locate(outside)
+            with open(self.path, "wb") as file:
+                file.write(run.save())
+            for epoch in range(1 if run is planned else 3):
+                for index, words in (
+                        (there, "not served"),
+                        (outside, "index is not below num_samples"),
+                        (2**64 - 1, "index is not below num_samples")):
+                    self.assertEqual(
+                        self.ask("--where", index, "--epoch", epoch),
+                        (1, [f"{index}: epoch {epoch}: {words}"]))
 
     def test_a_history_of_c(self):
         """Python goes on where a program in C has saved."""

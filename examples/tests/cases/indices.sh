@@ -116,7 +116,7 @@ refused_questions() {
         empty said
     done
     status 1 straight state --rank 1 --steps 0..1
-    finds 'rank is not below world_size' err
+    finds 'there are 1 ranks, from 0 on' err
     status 1 straight state --world-size 4294967295 \
         --batch-size 4294967295 --where 3
     finds 'world_size \* batch_size' err
