@@ -317,35 +317,37 @@ WEB(int, check_end, (reading *r))
                : history_mix_check_end(&r->mix_walk, r->state, r->size);
 }
 
+/* One of the sources, or the sampler. */
+static const statesampler *sampler_in(const reading *r, uint32_t source)
+{
+    return r->walk.stretch.log.num_sources == 0
+               ? &r->walk.sampler
+               : &r->mix_walk.sources[source].sampler;
+}
+
 /* Moves to the next stretch. Sets words: where it begins and ends, epoch and
-   step each, and where the run went on; the ranks; the number of samples of the
-   largest source. */
+   step each, and where the run went on; the ranks. */
 WEB(int, next, (reading *r))
 {
     history_stretch *stretch = stretch_of(r);
-    const statesampler *s = &r->walk.sampler;
-    int code;
-    uint32_t i;
+    const int code = stretch == &r->walk.stretch
+                         ? history_next(&r->walk)
+                         : history_mix_next(&r->mix_walk);
 
-    if (stretch == &r->walk.stretch) {
-        code = history_next(&r->walk);
-        words[7] = s->run.num_samples;
-    } else {
-        code = history_mix_next(&r->mix_walk);
-        s = &r->mix_walk.sources->sampler;
-        words[7] = 0;
-        for (i = 0; i < stretch->log.num_sources; i++)
-            if (r->mix_walk.sources[i].sampler.run.num_samples > words[7])
-                words[7] = r->mix_walk.sources[i].sampler.run.num_samples;
-    }
     words[0] = stretch->begin_epoch;
     words[1] = stretch->begin_step;
     words[2] = stretch->end_epoch;
     words[3] = stretch->end_step;
     words[4] = stretch->to_epoch;
     words[5] = stretch->to_step;
-    words[6] = s->run.shape.world_size;
+    words[6] = sampler_in(r, 0)->run.shape.world_size;
     return code;
+}
+
+/* The number of samples that a source has in the stretch, or the dataset. */
+WEB(uint64_t, samples, (const reading *r, uint32_t source))
+{
+    return sampler_in(r, source)->run.num_samples;
 }
 
 /* The samples, unless out is NULL. Sets words: count, source, and the epoch in

@@ -295,7 +295,7 @@ export class RecordedMix extends recorded(
 /* The words of `next`, by name; places are an epoch and a step. */
 const stretchOf = (words) => {
     const [begin, end, to] = [0, 2, 4].map((i) => words.slice(i, i + 2));
-    return { begin, end, to, worldSize: words[6], most: words[7] };
+    return { begin, end, to, worldSize: words[6] };
 };
 
 /* Whether C has found a sample: what is out of range has not been served. */
@@ -309,6 +309,9 @@ function found(code) {
 const placeIn = (thing, words) => Object.fromEntries(Array.from(
     words, (word, i) => [["step", "rank", "slot", "position", "turn"][i],
                          give(thing, word)]));
+
+const outside = (name, value, n) =>
+    new RangeError(`${name} must be below ${n}, not ${value}`);
 
 /* The record of a run up to the moment at which it was saved. */
 export class History extends Tagged {
@@ -380,7 +383,7 @@ export class History extends Tagged {
         if (this.#used > 0)
             this.#walk((r) => {
                 while (check(c.next(r)) === 1)
-                    use(r, stretchOf(told(8)));
+                    use(r, stretchOf(told(7)));
             });
     }
 
@@ -411,7 +414,7 @@ export class History extends Tagged {
     }
 
     /* What a rank had in a step; null past the end of the epoch. */
-    #serving(r, rank, epoch, step, { worldSize, most }) {
+    #serving(r, rank, epoch, step, { worldSize }) {
         if (check(c.at(r, rank, epoch, step, 0)) === 0)
             return null;
         const [count, source, of] = told(3);
@@ -419,7 +422,8 @@ export class History extends Tagged {
             check(c.at(r, rank, epoch, step, out));
             return { epoch: give(this, of), worldSize: Number(worldSize),
                      ...this.#sources > 0n && { source: Number(source) },
-                     indices: this.#indices(out, Number(count), most) };
+                     indices: this.#indices(out, Number(count),
+                                            c.samples(r, Number(source))) };
         });
     }
 
@@ -438,8 +442,7 @@ export class History extends Tagged {
             if (!isBefore(end) || isBefore(begin))
                 return;
             if (rank >= stretch.worldSize)
-                why ??= new RangeError(`rank must be below ` +
-                                       `${stretch.worldSize}, not ${rank}`);
+                why ??= outside("rank", rank, stretch.worldSize);
             else
                 servings.push(this.#serving(r, rank, epoch, at, stretch));
         });
@@ -468,10 +471,12 @@ export class History extends Tagged {
         const number = big("index", index), epoch = big("epoch", asked.epoch);
         const source = ofMix ? half("source", asked.source) : 0;
         if (ofMix && source >= this.#sources)
-            throw new RangeError(`source must be below ${this.#sources}, not ` +
-                                 source);
+            throw outside("source", source, this.#sources);
         const places = [];
+        let samples = 0n; /* the most that the dataset had */
         this.#stretches((r, { begin, end }) => {
+            const there = c.samples(r, source);
+            samples = there > samples ? there : samples;
             if (places.length >= limit ||
                 !this.#carry && (epoch < begin[0] || epoch > end[0]))
                 return;
@@ -480,6 +485,8 @@ export class History extends Tagged {
             else if (found(c.locate(r, epoch, number)))
                 places.push(told(4));
         });
+        if (samples > 0n && number >= samples)
+            throw outside("index", number, samples);
         const [begins, at] = this.#since;
         if (places.length === 0 && (epoch < begins ||
                                     epoch === begins && at > 0n))

@@ -884,7 +884,15 @@ test("arguments of recorded samplers, mixes and histories", () => {
     refuses([run], () => run.history.at(1, { rank: 1 }),
             /^RangeError: rank must be below 1, not 1/);
     refuses([run], () => run.history.at(1, { ranks: 1 }), /^TypeError/);
-    same(run.history.locate(10 ** 9), []);
+    refuses([run], () => run.history.locate(500),
+            /^RangeError: index must be below 500, not 500/);
+    refuses([mix], () => mix.history.locate(500, { source: 1 }),
+            /^RangeError: index must be below 500, not 500/);
+    const grown = runOf({ ...DESC, numSamples: 20, order: "sequential" }, go(1),
+                        (one) => one.resize(24), go(1),
+                        (one) => one.resize(21));
+    same(grown.history.locate(23), []);
+    refuses([grown], () => grown.history.locate(24), /be below 24, not 24/);
     same(Object.prototype.toString.call(run.history), "[object statesampler]");
     /* Where it is already, and another rank alone, are no events. */
     const { length } = run.save();
