@@ -41,20 +41,22 @@ wasm() { # FILE SOURCE FLAG...
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
         --stack-first -z stack-size=16384 -o $file $file.o
     rm $file.o
-    # In the order of their use, functions of both modules are alike, and gzip
-    # packs the two together.
     if command -v wasm-opt >/dev/null; then
         wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
             --low-memory-unused --enable-nontrapping-float-to-int $file \
-            --reorder-functions -o $file
+            $order -o $file
     fi
 }
 
 small='-ffreestanding -U__OPTIMIZE__'
+# In the order of their use, functions of these two are alike, and gzip packs
+# the two together.
+order=--reorder-functions
 wasm $web/statesampler-simd.wasm module.c -msimd128
 wasm $web/statesampler.wasm module.c $small
 # The way to a mix's sources inline: that makes answers from a long history
 # twice as fast, for 250 bytes.
+order=
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)

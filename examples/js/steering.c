@@ -334,12 +334,8 @@ WEB(int, next, (reading *r))
                          ? history_next(&r->walk)
                          : history_mix_next(&r->mix_walk);
 
-    words[0] = stretch->begin_epoch;
-    words[1] = stretch->begin_step;
-    words[2] = stretch->end_epoch;
-    words[3] = stretch->end_step;
-    words[4] = stretch->to_epoch;
-    words[5] = stretch->to_step;
+    memcpy(words, &stretch->begin_epoch, 32); /* to end_step: side by side */
+    memcpy(words + 4, &stretch->to_epoch, 16);
     words[6] = sampler_in(r, 0)->run.shape.world_size;
     return code;
 }
@@ -516,6 +512,16 @@ WEB(int, schedule_seek, (schedule *s, statesampler_mix *mix, uint64_t turn))
 {
     const int code = schedule_seek(schedule_behind(s), mix_at(mix), turn,
                                    ask_plan, NULL);
+
+    tell_stage(s);
+    return code;
+}
+
+/* Moves both to the turn's stage. */
+WEB(int, schedule_at, (schedule *s, statesampler_mix *mix, uint64_t turn))
+{
+    const int code = schedule_at(schedule_behind(s), mix_at(mix), turn, NULL,
+                                 NULL, NULL, ask_plan, NULL);
 
     tell_stage(s);
     return code;

@@ -23,18 +23,18 @@ export class SteeringError extends Error {
         "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EEVENT" | "EEPOCH";
 }
 
-/** A sampler that notes each seek, begin, other shape, other length and load,
-    in 32 bytes or little more. `at` and `locate` say what it serves as it is
-    now; `history` says what the run has served. */
+/** A sampler that notes each seek, begin, other shape, other length and load.
+    `at` and `locate` say what it serves as it is now; `history` says what the
+    run has served. */
 export interface RecordedSampler<T extends number | bigint = number>
     extends Sampler<T> {
-    /** Of the run up to now: a copy. */
+    /** A copy. */
     readonly history: History<T>;
-    /** The history, and the 112 bytes of the state behind it: a file for
-        examples/indices.c, too. */
+    /** The history, and the state behind it: a file for examples/indices.c,
+        too. */
     save(): Bytes;
-    /** What that has saved, also earlier in the run or in C; or a state alone,
-        with which a history begins. */
+    /** What that has saved, also in C; or a state alone, with which a history
+        begins. */
     load(state: Uint8Array): void;
 }
 
@@ -67,7 +67,7 @@ export const RecordedMix: {
 
 /** A step as it was served. */
 export interface Served<T extends number | bigint = number> {
-    /** In which the step begins: of interest with the tail "carry". */
+    /** In which the step begins. */
     epoch: T;
     /** Of that time. */
     worldSize: number;
@@ -76,31 +76,28 @@ export interface Served<T extends number | bigint = number> {
     indices: Indices<T>;
 }
 
-/** The record of a run: any step of it, on any rank of that time. Of a mix,
-    steps are turns. */
+/** The record of a run. Of a mix, steps are turns. */
 export interface History<T extends number | bigint = number> {
     readonly bigint: boolean;
     /** The state alone, for a Sampler, a Mix or a Mixture. */
     readonly state: Bytes;
     /** The first step that it knows. */
     readonly since: { epoch: T; step: T };
-    /** The samples of a step, as often as it was served. Without options, of
-        rank 0 and in the present epoch. ESKIPPED, EUNSERVED, EUNKNOWN: it was
-        not served, or is not known. */
+    /** The samples of a step, as often as it was served: by default in the
+        present epoch, of rank 0. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** The places at which an epoch has served a sample, the first `limit` of
-        them (without it 1,000); padding does not count. Empty if it has not. A
-        mix needs a source; its epoch is the mix's. EUNKNOWN: not found, and the
-        epoch is not known as a whole. */
+        them (by default 1,000); padding does not count. A mix needs a source;
+        the epoch is the mix's. EUNKNOWN: not found, and the epoch is not known
+        as a whole. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
                                      limit?: Whole }): {
         epoch: T; step: T; rank: T; slot: T; position: T }[];
 }
 
 export const History: {
-    /** saved: what a recorded sampler or mix has saved, or a program in C or
-        Python: a history and the state behind it. Of a state alone nothing is known
-        before it. */
+    /** saved: what a recorded sampler or mix has saved, also in C or Python. Of
+        a state alone nothing is known before it. */
     new <T extends bigint>(saved: Uint8Array, options: { bigint: true }):
         History<T>;
     new (saved: Uint8Array, options?: { bigint?: false }): History;
@@ -114,36 +111,33 @@ export interface Stage {
     turns: Whole;
     /** Of each source, beside the others; 0: it has no turn. */
     shares: Iterable<number>;
-    /** Shares are then of tokens: how many a turn of each source has, roughly.
-        */
+    /** Shares are then of tokens: about how many a turn of each source has. */
     means?: Iterable<Whole> | null;
 }
 
 /** Weights that change often: each source gets its share of the turns to within
-    about one, in stages of any length. */
+    about one. */
 export interface Schedule<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
-    /** The mix's next turn; where a stage ends, first begins the next one. */
+    /** The mix's next turn; follows first. */
     next(): Turn<Indices<T>> | null;
     next<A extends IndexArray>(into: A): Turn<Plain<A>> | null;
-    /** Begins a stage if it is time for one. `next` does it by itself. */
+    /** Where a stage ends, begins the next one. */
     follow(): void;
-    /** To any turn. Before the present stage: as if the run went straight from
-        turn 0. If a stage between is impossible, the mix is then at its
-        beginning. */
+    /** To any turn below 2^45. Before the present stage: as if the run went
+        straight from turn 0. Goes up to a stage that is impossible. */
     seek(turn: Whole): void;
-    /** What any turn serves, in the same way. */
+    /** What a turn serves, in the same way. */
     at(turn: Whole): Turn<Indices<T>> | null;
     at<A extends IndexArray>(turn: Whole, into: A): Turn<Plain<A>> | null;
-    /** As the mix's, but in this stage or in one of the next 10,000. A sample
-        may never come, so there is a bound. */
+    /** As the mix's, but in this stage or in one of the next 10,000. */
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
     /** With shares of tokens, after each turn: what its batch had, on all ranks
         together. */
     had(source: Whole, tokens: Whole): void;
-    /** 32 bytes and 8 for each source. Save it together with the mix. */
+    /** Save it together with the mix. */
     save(): Bytes;
-    /** With the mix, which is loaded, too. */
+    /** The mix is loaded, too. */
     load(state: Uint8Array): void;
 }
 

@@ -498,6 +498,14 @@ export class History extends Tagged {
 
 /* --- schedule ------------------------------------------------------------- */
 
+/* A loop, as `every` takes ten times as long. */
+function equal(a, b) {
+    let left = a.length;
+    while (left > 0 && a[left - 1] === b[left - 1])
+        left--;
+    return left === 0;
+}
+
 /* Weights that change as often as one likes: each source gets its share to
    within about a turn. */
 export class Schedule extends Tagged {
@@ -508,6 +516,7 @@ export class Schedule extends Tagged {
     #bytes; /* of C's struct, with what it points to */
     #begin = 0n;
     #end = 0n;
+    #found = {}; /* by at */
 
     constructor(mix, plan) {
         super();
@@ -562,10 +571,9 @@ export class Schedule extends Tagged {
         return half("turns", turns);
     }
 
-    /* What JavaScript does while C runs; `moves`: with the mix, too. An error of
-       it must not end C's call: it waits in `failed`. A plan that fails is an
-       impossible stage for C. */
-    #hostOf(failed, moves) {
+    /* What JavaScript does while C runs. An error of it must not end C's call:
+       it waits in `failed`. A plan that fails is an impossible stage for C. */
+    #hostOf(failed) {
         const mix = this.#mix, count = this.#count;
         const tried = (act) => (given, more) => {
             try {
@@ -577,34 +585,39 @@ export class Schedule extends Tagged {
         };
         return {
             plan: tried((place, turn) => this.#ask(place, turn)),
-            weigh: tried((at) => moves && mix.weigh(
+            weigh: tried((at) => this.#own("weigh",
                 new Uint32Array(c.memory.buffer, at, count).slice())),
-            seek: tried((turn) => moves && this.#own("seek", turn)),
+            seek: tried((turn) => this.#own("seek", turn)),
             begin: tried((at) => {
                 const act = () => become(mix, get(at, this.#size));
-                if (moves && notes.has(mix))
+                if (notes.has(mix))
                     notes.get(mix).note(act, (h, s) => c.mix_begin(h, s, at));
-                else if (moves)
+                else
                     act();
             }),
         };
     }
 
+    /* The struct of the schedule, and that of the mix. */
+    #present() {
+        return [this.#bytes, structOf(this.#mix, this.#size)];
+    }
+
     /* Calls C with copies of the schedule and the mix. keeps: whether what it
-       has made of the schedule is kept, by whether all went well. */
-    #steer(call, keeps, moves = true) {
+       has made of the schedule is kept; null: if all went well. */
+    #steer(call, keeps, [bytes, struct] = this.#present()) {
         const outer = host, failed = [];
-        within([this.#bytes.length, this.#size], (s, copy) => {
-            put(s, this.#bytes);
-            put(copy, structOf(this.#mix, this.#size));
-            host = this.#hostOf(failed, moves);
+        within([bytes.length, struct.length], (s, copy) => {
+            put(s, bytes);
+            put(copy, struct);
+            host = this.#hostOf(failed);
             let code;
             try {
                 code = call(s, copy);
             } finally {
                 host = outer;
             }
-            if (keeps(code >= 0 && failed.length === 0))
+            if (keeps ?? (code >= 0 && failed.length === 0))
                 this.#keep(s);
             if (failed.length > 0)
                 throw failed[0];
@@ -621,8 +634,7 @@ export class Schedule extends Tagged {
     follow() {
         const { turn } = this.#mix;
         if (turn < this.#begin || turn >= this.#end)
-            this.#steer((s, copy) => c.schedule_follow(s, copy),
-                        (good) => good);
+            this.#steer((s, copy) => c.schedule_follow(s, copy), null);
     }
 
     /* The mix's next turn. */
@@ -631,18 +643,28 @@ export class Schedule extends Tagged {
         return this.#own("next", into);
     }
 
-    /* The mix goes to the turn's stage, and back to its place. */
+    /* The mix goes to the turn's stage, and back to its place. The copies with
+       which a turn was found lead to later ones, too, if all is as it was: but
+       those of earlier stages only to such, as ranks may have changed since. */
     at(turn, into) {
-        const to = big("turn", turn), mix = this.#mix;
-        const struct = structOf(mix, this.#size);
+        const to = big("turn", turn, 45n), mix = this.#mix;
+        const present = this.#present(), [bytes, struct] = present;
+        /* Those of this stage are no other turn's: NaN equals nothing. */
+        const side = to < this.#begin ? 1 : to < this.#end ? NaN : 2;
+        const now = [side, bytes], { was, before, copies, begin } = this.#found;
+        const leads = to >= begin && equal(now, was) && equal(struct, before);
         try {
             this.#steer((s, copy) => {
-                const code = c.schedule_seek(s, copy, to) ||
-                    c.schedule_follow(s, copy);
-                if (code === 0)
-                    become(mix, get(copy, this.#size));
+                const code = c.schedule_at(s, copy, to);
+                if (code >= 0) {
+                    const copies = [get(s, bytes.length),
+                                    get(copy, this.#size)];
+                    const [begin] = told(1);
+                    this.#found = { was: now, before: struct, copies, begin };
+                    become(mix, copies[1]);
+                }
                 return code;
-            }, () => false, false);
+            }, false, leads ? copies : present);
             return this.#own("at", to, into);
         } finally {
             become(mix, struct);
@@ -656,15 +678,15 @@ export class Schedule extends Tagged {
 
     /* To any turn. (C may have moved both though it returns an error.) */
     seek(turn) {
-        const to = big("turn", turn);
-        this.#steer((s, copy) => c.schedule_seek(s, copy, to), () => true);
+        const to = big("turn", turn, 45n);
+        this.#steer((s, copy) => c.schedule_seek(s, copy, to), true);
     }
 
     /* As the mix's, but in this stage or in any of the next 10,000. */
     locate(source, index) {
         const number = half("source", source), what = big("index", index);
         this.#steer((s, copy) => c.schedule_locate(s, copy, number, what),
-                    () => false);
+                    false);
         return placeIn(this.#mix, told(5));
     }
 

@@ -974,7 +974,10 @@ test("a schedule: what any turn serves, by the mix, too", () => {
             const { indices } = one.at(250n, into);
             same([indices.buffer === into.buffer, [...indices].map(Number)],
                  [true, log[250][1].map(Number)]);
-            assert.throws(() => one.at(-1), /^RangeError: turn must be/);
+            for (const far of [-1, 2 ** 45, 2n ** 63n])
+                for (const act of ["at", "seek"])
+                    assert.throws(() => one[act](far),
+                                  /^RangeError: turn must be .* to 2\^45 - 1/);
             assert.throws(() => one.at(9, []), /^TypeError: an array of ind/);
             same([mix, schedule, loaded, after].map((each) =>
                 hex(each.save())), before);
@@ -1011,6 +1014,55 @@ test("a schedule: what any turn serves, by the mix, too", () => {
     same(plain(mix.next()), plain(whole.next()));
     assert.throws(() => mix.at(0), { kind: "ETURN" });
     refuses([mix, late], () => mix.seek(0), { kind: "ETURN" });
+});
+
+/* A question about a turn plans on from the last one, and still answers what a
+   schedule does that has answered none. */
+test("a schedule: many turns, one after the other", () => {
+    const sources = range(3).map((i) => ({ numSamples: 20 + i, batchSize: 2 }));
+    let plans = 0, worldSize = 2;
+    const plan = (turn) => {
+        plans++;
+        return { turns: 4, shares: [1, 1 + turn % 3, 2] };
+    };
+    const made = () => {
+        const mix = new RecordedMix(sources, { stop: "never", worldSize });
+        return [mix, new Schedule(mix, plan)];
+    };
+    const [mix, schedule] = made();
+    const fresh = (turn) => {
+        const [other, its] = made();
+        other.load(mix.save());
+        its.load(schedule.save());
+        return its.at(turn);
+    };
+    schedule.seek(200);
+    for (const turn of [0, 100, 199, 203, 400, 600]) {
+        schedule.at(turn);
+        plans = 0;
+        range(40).forEach((i) => schedule.at(turn < 200 ? turn + i / 40 | 0
+                                                        : turn + i));
+        checks++;
+        assert.ok(plans <= 12, `${plans} plans from turn ${turn} on`);
+    }
+    const acts = [
+        () => schedule.next(), () => schedule.seek(mix.turn + random(30)),
+        () => schedule.seek(Math.max(mix.turn - random(50), 0)),
+        () => mix.reshape({ rank: 0, worldSize: worldSize = 1 + random(3) }),
+        () => { /* as another process */
+            const saved = [mix.save(), schedule.save()];
+            range(5).forEach(() => schedule.next());
+            mix.load(saved[0]);
+            schedule.load(saved[1]);
+        }];
+    for (let left = 300; left > 0; left--) {
+        if (random(2))
+            pick(acts)();
+        const begin = mix.turn - mix.turn % 4; /* of the stage, or its end */
+        const turn = begin > 4 && random(2) ? random(begin - 4)
+                                            : begin + 4 + random(60);
+        same(schedule.at(turn), fresh(turn), `turn ${turn} at ${mix.turn}`);
+    }
 });
 
 test("a schedule: where a sample comes", () => {
@@ -1202,6 +1254,8 @@ test("schedules that are impossible", () => {
     const other = new Schedule(new Mix([DESC, DESC], { stop: "never" }),
                                () => answer);
     other.next();
+    for (const turn of [4, 7, 99])
+        refuses([other], () => other.at(turn), { kind: "ETOKENS" });
     refuses([other], () => other.seek(99), { kind: "ETOKENS" });
     assert.throws(() => range(99).forEach((i) => other.locate(1, i)),
                   { kind: "ETOKENS" });
