@@ -536,7 +536,7 @@ export class Schedule extends Tagged {
             this.#bytes = get(s, size);
         });
         /* By itself the mix would go on with the weights of its stage. */
-        for (const name of ["at", "locate", "next", "seek"])
+        for (const name of ["at", "locate", "next", "seek", "weigh"])
             Object.defineProperty(mix, name, { configurable: true, value:
                 (...given) => this[name](...given) });
     }
@@ -674,6 +674,11 @@ export class Schedule extends Tagged {
     *[Symbol.iterator]() {
         for (let turn; (turn = this.next()) !== null;)
             yield turn;
+    }
+
+    /* The mix's. */
+    weigh() {
+        throw new TypeError("the weights are those of the schedule");
     }
 
     /* To any turn. (C may have moved both though it returns an error.) */

@@ -1195,6 +1195,8 @@ test("schedules that are impossible", () => {
     refuses([schedule], () => schedule.had(0, -5), /^RangeError: tokens must/);
     answer = good;
     schedule.next();
+    refuses([mix, schedule], () => mix.weigh([1, 2]),
+            /^TypeError: the weights are those of the schedule/);
     refuses([mix, schedule], () => schedule.seek(-1), /^RangeError: turn must/);
     const state = schedule.save();
     for (const at of range(state.length)) {
