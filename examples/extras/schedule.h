@@ -19,9 +19,9 @@
          train(batch, count);
 
    Save s and mix together, with the weights. After a load, go on in the same
-   way. If `plan` depends on its arguments alone, schedule_seek goes to any turn,
-   and schedule_at says what any turn serves: those of stages to come, and those
-   of earlier stages after schedule_set_start.
+   way. If `plan` depends on its arguments alone, schedule_seek goes to any
+   turn, and schedule_at says what any turn serves: one of a stage to come, and
+   after schedule_set_start also one of an earlier stage.
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
@@ -45,9 +45,9 @@
 STATESAMPLER_WRAP_BEGIN
 
 /* What a schedule does to the mix. Define the first two before the include to
-   note it, too, in a history. Then no seek goes back to an earlier stage, but if
-   you also define the third: it takes the mix to turn 0, with its sources in
-   the epochs of schedule_epochs, as history_mix_begin does. */
+   note it, too, in a history. Then no seek goes back to an earlier stage,
+   unless you also define the third: it takes the mix to turn 0, with its
+   sources in the epochs of schedule_epochs, as history_mix_begin does. */
 #ifndef SCHEDULE_BEGIN
 #ifdef SCHEDULE_SEEK
 #define SCHEDULE_BEGIN schedule_refuse_begin
@@ -72,6 +72,7 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_EOWED (-1307)
 #define SCHEDULE_ELATER (-1308)
 #define SCHEDULE_ESTEPS (-1309)
+#define SCHEDULE_EMOVED (-1310)
 
 typedef struct schedule_source {
     double share;   /* in the next stage, beside the other shares: yours */
@@ -90,6 +91,7 @@ typedef struct schedule {
     uint32_t *weights; /* of the present stage, as mix_weigh takes them */
     uint32_t num_sources;
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
+    uint64_t known; /* private: the first turn that schedule_at knew at first */
 } schedule;
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
@@ -124,6 +126,11 @@ static inline const char *schedule_error(int code)
         return "the sample does not come in the stages that were looked at";
     case SCHEDULE_ESTEPS:
         return "a source with a share has no steps";
+#ifndef SCHEDULE_SMALL
+    case SCHEDULE_EMOVED:
+        return "these copies were asked for another turn, and know this one no "
+               "more: load the states again";
+#endif
     default:
         return statesampler_error(code);
     }
@@ -138,6 +145,7 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->weights = weights;
     s->num_sources = num_sources;
     s->begin = s->end = 0;
+    s->known = STATESAMPLER_NONE;
     memset(sources, 0, num_sources * sizeof *sources);
     memset(weights, 0, num_sources * sizeof *weights);
     while (num_sources != 0)
@@ -498,12 +506,18 @@ static inline int schedule_refuse_begin(const schedule *s,
     return SCHEDULE_ETURN;
 }
 
-/* Whether a turn is before all that the mix knows by itself: in an earlier
+/* The first turn that the mix knows by itself: earlier ones are in an earlier
    stage, or before a load or a change of ranks. */
+static inline uint64_t schedule_first(const schedule *s,
+                                      const statesampler_mix *mix)
+{
+    return s->begin > mix->base_turn ? s->begin : mix->base_turn;
+}
+
 static inline int schedule_is_past(const schedule *s,
                                    const statesampler_mix *mix, uint64_t turn)
 {
-    return turn < s->begin || turn < mix->base_turn;
+    return turn < schedule_first(s, mix);
 }
 
 /* OK if a turn can be found from turn 0 on. */
@@ -652,6 +666,7 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
     }
     if (code == STATESAMPLER_OK && turn > s->end)
         code = schedule_seek_on(s, mix, turn, plan, context);
+    s->known = STATESAMPLER_NONE;
     return code == STATESAMPLER_OK ? SCHEDULE_SEEK(mix, turn) : code;
 }
 
@@ -678,20 +693,40 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
     return code;
 }
 
+/* Whether copies have moved so that they would answer for this turn of their
+   run what another run serves, one that goes straight from turn 0. With
+   SCHEDULE_SMALL, whose caller asks copies for a turn each, it is not asked. */
+#ifndef SCHEDULE_SMALL
+static inline int schedule_has_moved(schedule *s, const statesampler_mix *mix,
+                                     uint64_t turn)
+{
+    const uint64_t first = schedule_first(s, mix);
+
+    if (s->known == STATESAMPLER_NONE)
+        s->known = first;
+    return turn >= s->known && (first < s->known || turn < first);
+}
+#else
+#define schedule_has_moved(s, mix, turn) 0
+#endif
+
 /* A rank's samples in any turn, as mix_at gives them: in the present stage, in
    one to come, or in an earlier one. Those before a load or a change of ranks
    are those of a run that goes straight from turn 0, as its ranks and batches
    are now: what was served then is in a history. Errors: as schedule_seek. It
    moves s and mix to the turn's stage, and notes nothing: ask copies, into
-   which you load the states. Asked in their order, turns cost least. (After an
-   earlier turn copies are of that straight run: load them again to ask about
-   turns of this one.) */
+   which you load the states. Asked in their order, turns cost least. EMOVED:
+   the copies were asked for a turn before those that they knew, and are of that
+   straight run now, or for one of a later stage, and the turn is before that:
+   load the states again. */
 static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
                               uint64_t *out, size_t *count, uint32_t *source,
                               schedule_plan *plan, void *context)
 {
     int code = schedule_check(s, mix);
 
+    if (code == STATESAMPLER_OK && schedule_has_moved(s, mix, turn))
+        code = SCHEDULE_EMOVED;
     if (code == STATESAMPLER_OK && schedule_is_past(s, mix, turn)) {
         code = schedule_check_start(s, turn, plan, context);
         if (code == STATESAMPLER_OK)
@@ -709,8 +744,9 @@ static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
 /* The turn and the place at which a source's sample is served in its source's
    present epoch, as mix_locate says it: in the present stage, or in one of so
    many that follow. ELATER: in none of them. (It may never come: so there is a
-   bound.) ETOKENS: stages to come are not known. Others: as mix_locate. It moves
-   s and mix, and notes nothing: ask copies, into which you load the states. */
+   bound.) ETOKENS: stages to come are not known. EMOVED: as schedule_at.
+   Others: as mix_locate. It moves s and mix, and notes nothing: ask copies,
+   into which you load the states. */
 static inline int schedule_locate(schedule *s, statesampler_mix *mix,
                                   uint32_t source, uint64_t index,
                                   uint32_t stages, uint64_t *turn,
@@ -721,6 +757,9 @@ static inline int schedule_locate(schedule *s, statesampler_mix *mix,
     uint64_t when = 0;
     int code = schedule_check(s, mix);
 
+    if (code == STATESAMPLER_OK &&
+        schedule_has_moved(s, mix, STATESAMPLER_NONE))
+        code = SCHEDULE_EMOVED;
     for (; code == STATESAMPLER_OK; stages--) {
         code = statesampler_mix_locate(mix, source, index, &when, &found);
         if (code == STATESAMPLER_OK && when < s->end) {
@@ -824,6 +863,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
         return code;
     s->begin = schedule_read(from + 8);
     s->end = schedule_read(from + 16);
+    s->known = STATESAMPLER_NONE;
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =
             (int64_t)schedule_read(from + 24 + 8 * (size_t)i);

@@ -135,9 +135,8 @@ export interface Schedule<T extends number | bigint = number>
     /** With shares of tokens, after each turn: what its batch had, on all ranks
         together. */
     had(source: Whole, tokens: Whole): void;
-    /** Save it together with the mix. */
+    /** Save and load it with the mix. */
     save(): Bytes;
-    /** The mix is loaded, too. */
     load(state: Uint8Array): void;
 }
 

@@ -404,6 +404,22 @@ static void check_at(run *r, story *tale, const served *log, uint64_t turn)
           found.sample == log[turn].sample);
 }
 
+/* The same of copies that may have moved away: then they are loaded again.
+   Returns how often. */
+static uint32_t check_loaded(run *r, story *tale, const unsigned char *state,
+                             size_t size, const served *log, uint64_t turn)
+{
+    int moved = schedule_at(&r->s, &r->mix, turn, NULL, NULL, NULL, tell,
+                            tale) == SCHEDULE_EMOVED;
+
+    if (moved) {
+        begin(r, tale);
+        load(r, state, size);
+    }
+    check_at(r, tale, log, turn);
+    return (uint32_t)moved;
+}
+
 /* Any turn, forward or back, is found from any place, also after a load; and
    so does a seek find it. */
 static void test_any_turn(int cases)
@@ -411,6 +427,7 @@ static void test_any_turn(int cases)
     static run straight, other;
     static served log[LOG];
     static unsigned char state[2 * STATE];
+    uint32_t moved = 0;
     int k, i;
 
     for (k = 0; k < cases; k++) {
@@ -424,15 +441,16 @@ static void test_any_turn(int cases)
         take_noted(&straight, &tale, log, most + 50);
         begin(&other, &tale);
         take(&other, &tale, from);
+        size = save(&other, state);
         if (k % 2) {
-            size = save(&other, state);
             begin(&other, &tale);
             load(&other, state, size);
         }
         for (i = 0; i < 20; i++)
-            check_at(&other, &tale, log, check_random(most));
-        check_at(&other, &tale, log, most + 49);
-        check_at(&other, &tale, log, 0);
+            moved += check_loaded(&other, &tale, state, size, log,
+                                  check_random(most));
+        moved += check_loaded(&other, &tale, state, size, log, most + 49);
+        moved += check_loaded(&other, &tale, state, size, log, 0);
         for (i = 0; i < 5; i++) {
             turn = check_random(most);
             CHECK(schedule_seek(&other.s, &other.mix, turn, tell, &tale) ==
@@ -442,6 +460,48 @@ static void test_any_turn(int cases)
             take(&straight, &tale, turn);
             check_alike(&straight, &other, &tale, 9);
         }
+    }
+    CHECK(moved > (uint32_t)cases);
+}
+
+/* After other ranks, copies that were asked for a turn that this run has not
+   had do not answer for those that it has, until they are loaded again. */
+static void test_moved_copies(void)
+{
+    static run mine, copies;
+    static served log[LOG];
+    static unsigned char state[2 * STATE];
+    story tale = {5, 9, STATESAMPLER_STOP_NEVER, 8, 0, 0, 0};
+    statesampler_place place;
+    uint64_t turn, found;
+    size_t size;
+
+    begin(&mine, &tale);
+    take(&mine, &tale, 100);
+    size = save(&mine, state);
+    CHECK(statesampler_mix_reshape(&mine.mix, 1, 2) == STATESAMPLER_OK);
+    take_noted(&mine, &tale, log + 100, 50);
+    for (turn = 100; turn < 150; turn++) {
+        begin(&copies, &tale);
+        CHECK(statesampler_mix_reshape(&copies.mix, 1, 2) == STATESAMPLER_OK);
+        load(&copies, state, size);
+        check_at(&copies, &tale, log, turn);
+        CHECK(schedule_at(&copies.s, &copies.mix, 99, NULL, NULL, NULL, tell,
+                          &tale) == 1);
+        CHECK(schedule_at(&copies.s, &copies.mix, turn, NULL, NULL, NULL, tell,
+                          &tale) == SCHEDULE_EMOVED);
+        CHECK(schedule_locate(&copies.s, &copies.mix, 1, 0, 99, &found, &place,
+                              tell, &tale) == SCHEDULE_EMOVED);
+        load(&copies, state, size);
+        check_at(&copies, &tale, log, 149);
+        if (turn < copies.s.begin)
+            CHECK(schedule_at(&copies.s, &copies.mix, turn, NULL, NULL, NULL,
+                              tell, &tale) == SCHEDULE_EMOVED);
+        /* What they seek they know. */
+        CHECK(schedule_seek(&copies.s, &copies.mix, turn, tell, &tale) ==
+              STATESAMPLER_OK);
+        CHECK(schedule_at(&copies.s, &copies.mix, turn, NULL, NULL, NULL, tell,
+                          &tale) == 1);
     }
 }
 
@@ -931,7 +991,7 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
-    for (i = 0; i < 8; i++)
+    for (i = 0; i < 10; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
 }
@@ -947,6 +1007,7 @@ int main(int argc, char **argv)
     test_worst_of_all(MOST);
     test_places(reduced ? 20 : 500);
     test_any_turn(reduced ? 10 : 200);
+    test_moved_copies();
     test_other_ranks();
     test_start();
     test_locate(reduced ? 300 : 1000);
