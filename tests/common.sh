@@ -36,15 +36,32 @@ set_tests_properties([==[$test_name]==] PROPERTIES LABELS "$topic"
 END
 }
 
+# Leaves something out. run.sh prints one line for each tool.
 skip() { # WHAT TOOL
-    echo "skip $1: $2 is not here" >>$lists/skipped
+    printf '%s\t%s\n' "$2" "$1" >>$lists/skipped
 }
 
-# Whether a tool is there. If not, one line says what is left out.
+# The same for a tool that `make deps` installs, if it installs any.
+skip_dep() { # WHAT TOOL
+    case $2 in
+    nvcc | zig) skip "$1" "$2" ;;
+    *) skip "$1" "$2 (make deps)" ;;
+    esac
+}
+
+# Whether a tool is there. If not, WHAT is left out.
 tool() { # NAME WHAT
     command -v "$1" >/dev/null && return 0
-    skip "$2" "$1"
+    skip_dep "$2" "$1"
     return 1
+}
+
+# What another script leaves out: its lines are `skip WHAT: TOOL is not here`.
+skips() {
+    sed -n 's/^skip \(.*\): \(.*\) is not .*/\2|\1/p' |
+        while IFS='|' read -r name what; do
+            skip_dep "$what" "$name"
+        done
 }
 
 # Whether a compiler finds a header of another library.
@@ -53,7 +70,7 @@ library() { # LANGUAGE HEADER WHAT [FLAG...]
     shift 3
     printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$header" |
         ${CC:-cc} -E "$@" -x $language - >/dev/null 2>&1 || {
-        skip "$what" "$header"
+        skip_dep "$what" "$header"
         return 1
     }
 }
@@ -71,7 +88,7 @@ links() { # COMMAND...
     "$@" -o $lists/empty $lists/empty.c 2>/dev/null
 }
 
-# Whether tests can be compiled and run in a way; if not, a line says why. What
+# Whether tests can be compiled and run in a way; if not, they are left out. What
 # runs them is then in `runner`.
 possible() { # WAY NEED COMMAND...
     way=$1 need=$2 runner=

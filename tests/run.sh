@@ -31,6 +31,19 @@ list() { # FILE
     )
 }
 
+# A line for each tool that is not here: what is left out, or how much.
+say_skipped() {
+    sort -u $lists/skipped | awk -F '\t' -v file=$lists/skipped '
+        { parts[$1] = parts[$1] (count[$1]++ ? "; " : "") $2 }
+        END {
+            for (tool in count) {
+                if (count[tool] > 3)
+                    parts[tool] = count[tool] " parts of the tests, see " file
+                print "skip " tool " is not here: " parts[tool]
+            }
+        }' | sort
+}
+
 # CTest's count of tests by what became of them.
 count() { # tests|failures|skipped
     sed -n "s/.*[ \t]$1=\"\([0-9]*\)\".*/\1/p" build/test/junit.xml |
@@ -68,7 +81,7 @@ for folder; do
         [ ! -e "$file" ] || list "$file" || exit
     done
 done
-sort -u $lists/skipped >&2
+say_skipped >&2
 cp $lists/CTestTestfile.cmake build/test
 set -- --test-dir build/test --no-tests=error ${ONLY:+-R "$ONLY"}
 if [ $action = list ]; then

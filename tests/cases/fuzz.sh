@@ -86,17 +86,17 @@ fuzz_refuses() {
 }
 
 list_tests() {
-    harnesses_here 2>&1 >/dev/null | sed 's/^skip fuzz/skip the fuzzers/' \
-        >>"$lists/skipped"
+    harnesses_here 2>&1 >/dev/null | skips
     add_test 'make fuzz refuses what would never end or ask nothing' fuzz_refuses
     [ -d tests/fuzz/corpus ] || {
         skip "the fuzzers' corpora" 'tests/fuzz/corpus, which git has,'
         return
     }
     add_test "the fuzzers' corpora, replayed" fuzz_replay
+    tool clang 'fuzz, for a short time' || return 0
     if has_fuzzer $lists/fuzzer clang; then
         add_test 'the fuzzers run, and get in (short)' fuzz_short
     else
-        skip 'the fuzzers (short)' "clang's fuzzer"
+        skip_dep 'fuzz, for a short time' "clang's fuzzer"
     fi
 }

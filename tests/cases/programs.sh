@@ -45,12 +45,23 @@ runner() {
     cat >own/tests/cases/own.sh <<'END'
 list_tests() {
     add_test 'the only one' true
-    tool no-such-tool 'another' || :
+    for part in one two three; do
+        tool few "$part" || :
+    done
+    for part in one two three four four; do
+        skip "$part" many
+    done
+    echo 'skip fuzz: a harness: another is not installed' | skips
 }
 END
     ONLY= sh tests/run.sh list own >names 2>complaints
     echo 'the only one' | cmp - names
-    grep -q '^skip another: no-such-tool is not here' complaints
+    cat >wanted <<'END'
+skip another (make deps) is not here: fuzz: a harness
+skip few (make deps) is not here: one; three; two
+skip many is not here: 4 parts of the tests, see build/test/lists/skipped
+END
+    same wanted complaints
     for folder in nonsense bench; do
         fails sh tests/run.sh $folder
         grep -q "^No tests: there is no folder $folder/tests/cases" said

@@ -38,7 +38,7 @@ list_tests() {
         fi
     done
     sh tests/sizes.sh list >$lists/sizes
-    grep '^skip ' $lists/sizes | sed '/code and flash/d' >>$lists/skipped
+    sed '/code and flash/d' $lists/sizes | skips
     # Code and flash are tested with the prices of the boards, in their folder.
     sed -n -e '/code and flash/d' -e 's/^size //p' $lists/sizes |
         while read -r group; do

@@ -34,7 +34,7 @@ list_tests() {
     for source in tests/test_*.c; do
         test=$(basename $source .c)
         if [ -z "$STB_FLAGS" ] && grep -q 'stb_ds\.h' $source; then
-            skip $test stb_ds.h
+            skip_dep $test stb_ds.h
         else
             tests="$tests $test"
         fi

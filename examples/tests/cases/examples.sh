@@ -345,7 +345,7 @@ list_tests() {
         name=$(basename "$source" .c)
         case $name in
         quickstart | indices) continue ;;
-        grow) [ -n "$STB_FLAGS" ] || { skip "$source" stb_ds.h; continue; } ;;
+        grow) [ -n "$STB_FLAGS" ] || { skip_dep "$source" stb_ds.h; continue; } ;;
         esac
         add_test "example $name" example $name
     done

@@ -219,7 +219,7 @@ list_tests() {
     if ! tool avr-g++ 'the Arduino sketch'; then
         :
     elif [ ! -d $arduino ]; then
-        skip 'the Arduino sketch' arduino-core-avr
+        skip_dep 'the Arduino sketch' arduino-core-avr
     else
         add_test 'Arduino: the sketch fits an Uno' sketch_fits
         if echo '#include <simavr/sim_avr.h>' | ${CC:-cc} -E - \
@@ -228,13 +228,13 @@ list_tests() {
             add_test "Arduino: the sketch of the boards' README, likewise" \
                 sketch_of_slots
         else
-            skip 'the Arduino sketch in an emulator' libsimavr-dev
+            skip_dep 'the Arduino sketch in an emulator' libsimavr-dev
         fi
     fi
     if python3 -c 'import yaml' 2>/dev/null; then
         add_test 'packages: the folders for boards have the fields they must have' \
             fields
     else
-        skip 'packages: the folders for boards' python3-yaml
+        skip_dep 'packages: the folders for boards' python3-yaml
     fi
 }

@@ -189,7 +189,7 @@ list_tests() {
         load_board $board
         needed=$(missing)
         if [ -n "$needed" ]; then
-            skip "boards and checksum: $board_name" $needed
+            skip_dep "boards and checksum: $board_name" $needed
             continue
         fi
         add_test "the checksum of every part: $board_name" checksum_on $board

@@ -639,7 +639,7 @@ types() { # node|bundler COMPILER...
 
 from_npm() { # TOOL WHAT
     [ -d $tools/$1 ] && return 0
-    skip "The npm package: $2" "$2 (make deps-npm)"
+    skip "The npm package: $2" "what make deps-npm installs"
     return 1
 }
 

@@ -406,14 +406,14 @@ types_tests() { # PYTHON
         add_test 'pip: beside torch: two ranks, then one; imported in 30 ms more' \
             with_torch $1
     else
-        skip 'pip: beside torch, and the time of the import' 'torch or numpy'
+        skip_dep 'pip: beside torch, and the time of the import' 'torch or numpy'
     fi
 }
 
 list_tests() {
     python=$(sh examples/python/tests/python.sh build setuptools wheel pip ensurepip \
         2>/dev/null) || {
-        skip 'the Python package' 'a python3 with build, pip, venv and wheel'
+        skip_dep 'the Python package' 'a python3 with build, pip, venv and wheel'
         return
     }
     add_test 'pip: what cannot be installed or loaded says what to do' \
@@ -428,7 +428,7 @@ list_tests() {
     if ls $wheels/setuptools-* $wheels/wheel-* >/dev/null 2>&1; then
         types_tests $python
     else
-        skip 'pip: what the READMEs say' 'python3-wheel-whl'
+        skip_dep 'pip: what the READMEs say' python3-wheel-whl
     fi
     if tool mypy 'pip: types'; then
         add_test 'pip: the types are those of the module, and mypy uses them' \

@@ -55,7 +55,7 @@ list_tests() {
         }
     done
     python=$(sh examples/python/tests/python.sh 2>/dev/null) || {
-        skip 'PyTorch, its samplers' 'a python3 with torch'
+        skip_dep 'PyTorch, its samplers' 'a python3 with torch'
         return
     }
     add_test "PyTorch: torch's, VISSL's, the forum's rules; seeds; the library" \

@@ -108,14 +108,14 @@ schedule() {
 config_tests() {
     tool pkg-config "the trainer's configuration" || return 0
     pkg-config --exists yaml-0.1 || {
-        skip "the trainer's configuration" yaml-0.1
+        skip_dep "the trainer's configuration" yaml-0.1
         return 0
     }
     echo '-fsanitize=address,undefined -fno-sanitize-recover=all' \
         >$lists/sanitizers
     echo 'int main(void) { return 0; }' |
         $CC $(cat $lists/sanitizers) -x c -o $lists/empty - 2>/dev/null || {
-        skip "trainer: its configuration, with sanitizers" "$CC's"
+        skip "trainer: its configuration, with them" "$CC's sanitizers"
         : >$lists/sanitizers
     }
     add_test 'trainer: a bad configuration is refused in exact words' \
@@ -178,8 +178,8 @@ trainer_torch() { # PYTHON
 }
 
 run_tests() {
-    sh examples/trainer/here.sh >"$lists/here" || {
-        cat "$lists/here" >>"$lists/skipped"
+    missing=$(sh examples/trainer/here.sh) || {
+        echo "$missing" | skips
         return
     }
     add_test 'trainer: every gradient, by central differences in double' \
@@ -188,7 +188,8 @@ run_tests() {
         add_test "trainer: every gradient is torch's, within 1e-5" \
             trainer_torch $python
     else
-        skip "trainer: its gradients against torch's" 'a python3 with torch'
+        skip_dep "trainer: its gradients against torch's" \
+            'a python3 with torch'
     fi
     add_test 'trainer: splits, halves and O1 of a leaf, bit for bit' \
         trainer_test model
