@@ -31,17 +31,22 @@ TESTS = {
     "__init__": "library",
     "__main__": "recorder history messages",
     "_arguments": "parity messages changed",
+    "_batches": "past",
     "_build": "library",
     "_checkpoint": "recorder",
+    "_codes": "mix library history",
     "_cursors": "state changed recorder round_robin repeat",
     "_groups": "repeat recorder changed",
     "_library": "library",
     "_inside": "loader accelerate lightning spread",
     "_loops": "loader loops state programs",
+    "_past": "past round_robin state",
     "_recall": "recorder",
     "_record": "history",
     "_shared": "seeds loader",
     "_steps": "parity state recorder",
+    "_weighted": "past messages",
+    "blend": "blend messages",
     "factors": "weights",
     "ledger": "ledger",
     "loader": "loader programs outermost loops",
@@ -157,7 +162,7 @@ def passes(test):
     """Whether a test passes without a fault."""
     with tempfile.TemporaryDirectory() as parent:
         return not fails(test, copied(parent, {module: tree_of(module)
-                                               for module in TESTS}))
+                                               for module in all_modules()}))
 
 
 def ask(module, number):
@@ -176,8 +181,16 @@ def drawn(module):
     return sorted(lottery.sample(range(count), min(QUOTA, count)))
 
 
+def all_modules():
+    return sorted(name[:-3] for name in os.listdir(PACKAGE)
+                  if name.endswith(".py"))
+
+
 def main():
-    modules = sys.argv[1:] or list(TESTS)
+    modules = sys.argv[1:] or all_modules()
+    for module in modules:
+        if module not in TESTS:
+            sys.exit(f"mutants.py: {module} has no row in TESTS")
     tests = sorted({test for module in modules
                     for test in TESTS[module].split()})
     missed = []

@@ -13,6 +13,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import mutants
 from common import EXAMPLES, ROOT, main
 from statesampler import _library
 from statesampler._build import included
@@ -420,6 +421,12 @@ class Library(unittest.TestCase):
         for file in EXTRAS:
             with open(os.path.join(self.folder, file)) as header:
                 self.assertLessEqual({*included(header.read())}, {*EXTRAS})
+
+    def test_each_module_has_tests(self):
+        self.assertEqual(sorted(mutants.TESTS), mutants.all_modules())
+        for test in " ".join(mutants.TESTS.values()).split():
+            self.assertTrue(os.path.exists(
+                os.path.join(mutants.TESTS_FOLDER, f"test_{test}.py")), test)
 
     def test_without_torch(self):
         out, errors = self.start(WITHOUT_TORCH).communicate()
