@@ -14,7 +14,8 @@ from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
                        MixPlace, c, check, sentence)
 from ._recall import recall_mix, recall_sampler, reshape_mix
 from ._record import Record
-from .samplers import library_state, split, split_schedule, unpack
+from .samplers import (library_state, mix_state, split, split_schedule,
+                       unpack)
 
 _USAGE = """\
 usage: python -m statesampler FILE [OPTION]...
@@ -254,12 +255,8 @@ class Recorded:
 
 
 def _mix(state):
-    """The library's state in that of a mix, or of a mixture, which has its
-    datasets' names around it."""
-    state = library_state(state)
-    size = ctypes.c_size_t(len(state))
-    begin = c.mix_state_in(state, size)
-    return ctypes.string_at(begin, size.value)
+    """The library's state in that of a mix."""
+    return mix_state(library_state(state))
 
 
 def _batch_size(state):

@@ -23,7 +23,7 @@ class Record:
         self.sources = c.record_sources(self._record)
         self._memory = (memory(SOURCE_BYTES * self.sources),
                         memory(4 * self.sources),
-                        memory(48 + 120 * self.sources))
+                        memory(c.mix_bytes(self.sources)))
 
     def stretches(self):
         """Goes through them; what is asked below is asked of the present

@@ -218,24 +218,55 @@ EXPORT(void, factors_map,
 
 SMALL_BEGIN
 
-/* --- datasets with names -------------------------------------------------- */
+/* --- states of mixes and of datasets with names --------------------------- */
+
+/* The size of a mix's state. */
+EXPORT(size_t, mix_bytes, (uint32_t num_sources))
+{
+    return ssmp_mix_bytes(num_sources);
+}
+
+/* The check word behind these bytes of a state. */
+EXPORT(uint64_t, state_hash, (const void *bytes, size_t size))
+{
+    return ssmp_state_hash((const unsigned char *)bytes, size);
+}
 
 EXPORT(size_t, mixture_bytes, (uint32_t num_sources))
 {
     return ssmp_mixture_bytes(num_sources);
 }
 
-/* Writes a mixture's state around the hashes, which are in it. */
-EXPORT(void, mixture_write, (void *bytes, const statesampler_mix *mix))
+/* Writes a mixture's state, with the hashes of the names. */
+EXPORT(void, mixture_write,
+       (void *bytes, const statesampler_mix *mix, const uint64_t *hashes))
 {
-    ssmp_mixture_write((unsigned char *)bytes, mix);
+    unsigned char *out = (unsigned char *)bytes;
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++) {
+        ssmp_bytes_store(out + ssmp_mixture_head(i), 8, hashes[i]);
+    }
+    ssmp_mixture_write(out, mix);
 }
 
-EXPORT(int, mixture_check, (const void *bytes, size_t size))
+/* Sets the hashes of the names in a mixture's state, and returns how many there
+   are, or an error. There is room for more than `size` bytes can have. */
+EXPORT(int, mixture_hashes,
+       (const void *bytes, size_t size, uint64_t *hashes))
 {
     ssmp_mixture_state state;
+    const int code =
+        ssmp_mixture_read(&state, (const unsigned char *)bytes, size);
+    uint32_t i;
 
-    return ssmp_mixture_read(&state, (const unsigned char *)bytes, size);
+    if (code != STATESAMPLER_OK) {
+        return code;
+    }
+    for (i = 0; i < state.head.num_sources; i++) {
+        hashes[i] = ssmp_bytes_load(state.hashes + 8 * (size_t)i, 8);
+    }
+    return (int)state.head.num_sources;
 }
 
 /* Goes on where a mixture's state was saved, as statesampler_mixture_load. The
@@ -695,11 +726,6 @@ EXPORT(int, ledger_describe,
        (const uint64_t *state, size_t words, ledger_place *place))
 {
     return ledger_describe(state, words, place);
-}
-
-EXPORT(uint64_t, ledger_check, (const uint64_t *state, size_t words))
-{
-    return ledger_check(state, words);
 }
 
 /* The mix of a state in the state's epoch. */

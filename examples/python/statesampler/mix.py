@@ -2,22 +2,20 @@
 
 import array
 import ctypes
-import struct
 
 from . import samplers
 from ._arguments import choice, flag, items, listed, shown, whole
-from ._codes import EMISMATCH_DATASET, SCHEDULE_ETOKENS
-from ._library import (OFF, SOURCE_BYTES, STATE_BYTES, STOPS, Desc, MixPlace,
-                       address, c, check, memory)
+from ._codes import ECORRUPT_MAGIC, EMISMATCH_DATASET, SCHEDULE_ETOKENS
+from ._cursors import described_mix
+from ._library import (OFF, SOURCE_BYTES, STOPS, MixPlace, address, c, check,
+                       memory)
 from .recorded import Recorded
-from .samplers import as_bytes, described, split, split_schedule, whole_weights
+from .samplers import (as_bytes, described, mix_state, split, split_schedule,
+                       whole_weights)
 from .schedule import LATER, TURNS, Ahead, Running, Schedule, shares_of
 
 # STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW.
 _CHANGED, _NEW = 3, 1
-
-# The bytes before the hashes of names in a mixture's state.
-_HEAD = 16
 
 
 def _hash(name):
@@ -27,6 +25,17 @@ def _hash(name):
                          f"{shown(name)}")
     name = name.encode() + b"\0"
     return c.hash(0, name, len(name))
+
+
+def _hashes_in(state):
+    """Those of the names in a state."""
+    hashes = array.array("Q", bytes(len(state) // 8 * 8))
+    count = c.mixture_hashes(state, len(state), address(hashes))
+    if count == ECORRUPT_MAGIC:
+        raise ValueError("the state has no names of datasets: make the Mix "
+                         "with a list of lengths")
+    check(min(count, 0))
+    return hashes[:count].tolist()
 
 
 def _listed(what, values, names):
@@ -268,10 +277,9 @@ class Mix(Recorded, samplers.Mix):
         """In the form of C's mixture if there are names."""
         if not self._names:
             return super()._bare()
-        count = len(self._names)
-        state = ctypes.create_string_buffer(c.mixture_bytes(count))
-        struct.pack_into(f"<{count}Q", state, _HEAD, *map(_hash, self._names))
-        c.mixture_write(state, self._memory)
+        hashes = array.array("Q", map(_hash, self._names))
+        state = ctypes.create_string_buffer(c.mixture_bytes(len(hashes)))
+        c.mixture_write(state, self._memory, address(hashes))
         return state.raw
 
     def load(self, state, restart=False):
@@ -288,21 +296,16 @@ class Mix(Recorded, samplers.Mix):
             raise ValueError("the state is of a Mix with a schedule: give that "
                              "as schedule=")
         history, state = split(state)
-        named, changes, running = state[:4] == b"SSMN", {}, None
-        if named != bool(self._names):
-            raise ValueError(
-                "the state has names of datasets: make the Mix with a dict of "
-                "names and lengths" if named else
-                "the state has no names of datasets: make the Mix with a list "
-                "of lengths")
-        if named and not self._is_same(state):
-            changes = self._load_others(state, restart)
+        inner, changes, running = mix_state(state), {}, None
+        hashes = self._names and _hashes_in(state)
+        if not self._names and len(inner) < len(state):
+            raise ValueError("the state has names of datasets: make the Mix "
+                             "with a dict of names and lengths")
+        if self._names and not self._is_same(hashes, inner):
+            changes = self._load_others(state, hashes, restart)
         else:
-            if named:
-                check(c.mixture_check(state, len(state)))
-                state = state[_HEAD + 8 * len(self._descs):-8]
-            running = stages and self._stage_of(stages, state)
-            super().load((history or b"") + state)
+            running = stages and self._stage_of(stages, inner)
+            super().load((history or b"") + inner)
         self._run_from(self.step)
         self._running, self.changes = running or self._running, changes
 
@@ -324,35 +327,18 @@ class Mix(Recorded, samplers.Mix):
             self._keep_weights()
         return code
 
-    def _is_same(self, state):
+    def _is_same(self, hashes, inner):
         """Whether a state with names is of these datasets, in this order. (The
         rest is the library's to say.)"""
-        count, desc = int.from_bytes(state[8:16], "little"), Desc()
-        if count != len(self._names) or len(state) != c.mixture_bytes(count):
-            return False
-        if [*self._hashes(state)] != [*map(_hash, self._names)]:
-            return False
-        inner = state[_HEAD + 8 * count:-8]
-        for source, own in enumerate(self._descs):
-            begin = c.mix_source_in(inner, source, ctypes.c_uint32())
-            c.describe(ctypes.string_at(begin, STATE_BYTES), STATE_BYTES, desc,
-                       None)
-            if desc.num_samples != own.num_samples:
-                return False
-        return True
+        return (hashes == [*map(_hash, self._names)] and
+                [desc.num_samples for desc in described_mix(inner)[0]] ==
+                [desc.num_samples for desc in self._descs])
 
-    @staticmethod
-    def _hashes(state):
-        """Those of the names in a state."""
-        count = int.from_bytes(state[8:16], "little")
-        count = max(min(count, (len(state) - _HEAD) // 8), 0)
-        return struct.unpack(f"<{count}Q", state[_HEAD:_HEAD + 8 * count])
-
-    def _load_others(self, state, restart):
+    def _load_others(self, state, hashes, restart):
         """What has become of the datasets here, in words."""
         own = {_hash(name): i for i, name in enumerate(self._names)}
         numbers = array.array("I", [own.get(each, OFF)
-                                    for each in self._hashes(state)])
+                                    for each in hashes])
         statuses = array.array("I", bytes(4 * len(own)))
         code = c.mixture_load(self._memory, state, len(state),
                               address(numbers), address(statuses), restart)

@@ -161,9 +161,15 @@ def library_state(state):
     first, = struct.unpack_from("<Q", state, len(state) - 12)
     state = (state[:16] + struct.pack("<Q", (first + count) % 2**64) +
              state[24:-20])
-    words = words_of(state)
-    word = c.ledger_check(address(words), len(words))
-    return state + struct.pack("<Q", word)
+    return state + struct.pack("<Q", c.state_hash(state, len(state)))
+
+
+def mix_state(state):
+    """The mix's state in one that has the names of datasets around it; any
+    other state as it is."""
+    size = ctypes.c_size_t(len(state))
+    begin = c.mix_state_in(state, size)
+    return ctypes.string_at(begin, size.value)
 
 
 def _served(code):
