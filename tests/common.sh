@@ -352,3 +352,170 @@ ordinary() { # OBJECT COMMAND...
     source_of IMPLEMENTATION |
         compile c "$object" "$@" -std=c99 -fno-stack-protector
 }
+
+# --- Compiling headers beside it ----------------------------------------------
+
+# A source file that has one header after statesampler.h, twice. Two things
+# come before that, where a header says so: files, and FANN in the form that its
+# user has.
+alone() { # HEADER
+    ! grep -q floatfann.h "$1" || echo '#include <floatfann.h>'
+    ! grep -q STATESAMPLER_HOSTED "$1" || echo '#define STATESAMPLER_HOSTED'
+    echo '#include "statesampler.h"'
+    echo "#include \"$1\""
+    echo "#include \"$1\""
+}
+
+# Whether a compiler finds the libraries of a header.
+has_libraries() { # LANGUAGE HEADER FLAG...
+    language=$1
+    grep -oE '<(torch|ggml|floatfann)[^>]*>|floatfann\.h' "$2" |
+        tr -d '<>' | sort -u | sed 's/.*/#if !__has_include(<&>)\n#error\n#endif/' \
+        >libraries
+    shift 2
+    ${CC:-cc} -E "$@" -x $language libraries >said 2>&1
+}
+
+# Headers, each alone, in every language of a compiler. The optimiser, which
+# warns of what it sees, is asked about every function where there is an option
+# for that. A header that needs POSIX says by which option.
+each_alone() { # PATTERN COMPILER LANGUAGE LEVEL STANDARD...
+    headers=$(echo $1) compiler=$2 language=$3 level=$4
+    shift 4
+    : >skipped
+    for header in $headers; do
+        ggml=$(pkg-config --cflags ggml 2>/dev/null | sed 's/-I/-isystem /g')
+        has_libraries $language $header $ggml || {
+            echo "skip $header: a library is not here" >>skipped
+            continue
+        }
+        posix=$(grep -o -- '-D_POSIX_C_SOURCE=[0-9]*L' $header || :)
+        for standard; do
+            alone $header | $compiler -x $language -std=$standard $STRICT \
+                $posix $ggml -I. $level -c -o alone.o - >said 2>&1 || {
+                echo "$header: $standard"
+                head -n 12 said
+                return 1
+            }
+        done
+        echo $header >>done
+    done
+    at_least 1 "$(wc -l <done)" headers
+    echo "note: $(wc -l <done) headers"
+    cat skipped
+}
+
+# Lists the tests that compile headers so: CALL is each_alone with a pattern.
+in_each_language() { # NAME CALL...
+    name=$1
+    shift
+    for compiler in gcc clang g++ clang++; do
+        tool $compiler "$name: $compiler" || continue
+        case $compiler in
+        gcc) set_of="c '-O3 -fkeep-inline-functions' c99 c11" ;;
+        clang) set_of="c '' c99 c11" ;;
+        *) set_of="c++ '' c++98 c++11 c++17 c++20" ;;
+        esac
+        add_test "$name: $compiler" "$@" $compiler "$set_of"
+    done
+}
+
+# clang's -fsanitize=integer reports what wraps around. Only what it says of a
+# header counts, as the programs that test it wrap around too.
+none_wraps_around() { # PATTERN
+    clang -std=c99 -O1 -I. -c -o core.o "$root/tests/core.c"
+    for test in $1; do
+        has_libraries c $test || continue
+        core=core.o fann=
+        ! grep -q STATESAMPLER_IMPLEMENTATION $test || core=
+        ! grep -q floatfann.h $test || fann=-lfann
+        clang -std=c99 -O1 -D_POSIX_C_SOURCE=200809L -fsanitize=integer -I. \
+            -o test $test $core $fann -lm -lpthread
+        ./test reduced >said 2>&1
+        grep -E 'examples/.*\.h:[0-9]+:[0-9]+: runtime error' said | nothing
+        echo $test >>done
+    done
+    at_least 1 "$(wc -l <done)" programs
+    echo "note: $(wc -l <done) programs"
+}
+
+# --- What a text quotes -------------------------------------------------------
+
+# Prints every block of C of a text as a file of the folder `blocks`: in the
+# README what is fenced as c, in the manual what is moved in by 5 columns or
+# more and begins with # or ends with a brace.
+find_blocks() { # FILE
+    mkdir -p blocks
+    case $1 in
+    *.md)
+        awk '/^```c$/ { name = "blocks/line" NR + 1 ".c"; next }
+            /^```/ { name = "" }
+            name { print >name }' "$1"
+        ;;
+    *)
+        awk '/^\*\// { exit }
+            /^      *[^ ]/ {
+                if (!first) first = NR
+                for (; blank > 0; blank--) block = block "\n"
+                block = block $0 "\n"
+                last = $0
+                next
+            }
+            NF == 0 { if (first) blank++; next }
+            { end() }
+            function end() {
+                if (block ~ /^ *#/ || last ~ /}$/)
+                    printf "%s", block >("blocks/line" first ".c")
+                block = last = ""
+                first = blank = 0
+            }' "$1"
+        ;;
+    esac
+}
+
+# Succeeds if the lines of a block stand in a program, one after the other,
+# however far they are moved in and whatever empty lines are between them. A
+# block with a main must be all of the program.
+quoted() { # BLOCK PROGRAM
+    awk 'NF == 0 { next }
+        FNR == NR { want[++count] = $0; next }
+        { have[++lines] = $0 }
+        END {
+            match(want[1], /^ */)
+            margin = RLENGTH + 1
+            for (i = 1; i <= count; i++) {
+                if (want[i] ~ /main\(/) whole = 1
+                want[i] = substr(want[i], margin)
+            }
+            for (i = 1; i <= lines; i++) {
+                shift = index(have[i], want[1]) - 1
+                if (shift < 0) continue
+                indent = substr(have[i], 1, shift)
+                for (j = 1; j <= count; j++)
+                    if (have[i + j - 1] != indent want[j]) break
+                if (j > count && (!whole || lines == count)) exit 0
+            }
+            exit 1
+        }' "$1" "$2"
+}
+
+# Each block must be part of an example.
+quotes() { # FILE [FOLDER]
+    find_blocks "$1"
+    count=0 bad=0
+    for block in blocks/*.c; do
+        found=
+        for program in ${2:-examples}/*.c; do
+            ! quoted $block $program || found=$program
+        done
+        count=$((count + 1))
+        [ -n "$found" ] || {
+            block=${block#blocks/line}
+            echo "line ${block%.c}: no example has these lines"
+            bad=1
+        }
+    done
+    at_least 1 $count 'blocks of C'
+    [ $bad = 0 ]
+    echo "note: $count blocks"
+}

@@ -1,85 +1,6 @@
 # texts.sh - the programs that the manual and the READMEs show are those that
 # are compiled and run; what they link to is there, and `make help` is complete.
 
-# Prints every block of C of a text as a file of the folder `blocks`: in the
-# README what is fenced as c, in the manual what is moved in by 5 columns or
-# more and begins with # or ends with a brace.
-find_blocks() { # FILE
-    mkdir -p blocks
-    case $1 in
-    *.md)
-        awk '/^```c$/ { name = "blocks/line" NR + 1 ".c"; next }
-            /^```/ { name = "" }
-            name { print >name }' "$1"
-        ;;
-    *)
-        awk '/^\*\// { exit }
-            /^      *[^ ]/ {
-                if (!first) first = NR
-                for (; blank > 0; blank--) block = block "\n"
-                block = block $0 "\n"
-                last = $0
-                next
-            }
-            NF == 0 { if (first) blank++; next }
-            { end() }
-            function end() {
-                if (block ~ /^ *#/ || last ~ /}$/)
-                    printf "%s", block >("blocks/line" first ".c")
-                block = last = ""
-                first = blank = 0
-            }' "$1"
-        ;;
-    esac
-}
-
-# Succeeds if the lines of a block stand in a program, one after the other,
-# however far they are moved in and whatever empty lines are between them. A
-# block with a main must be all of the program.
-quoted() { # BLOCK PROGRAM
-    awk 'NF == 0 { next }
-        FNR == NR { want[++count] = $0; next }
-        { have[++lines] = $0 }
-        END {
-            match(want[1], /^ */)
-            margin = RLENGTH + 1
-            for (i = 1; i <= count; i++) {
-                if (want[i] ~ /main\(/) whole = 1
-                want[i] = substr(want[i], margin)
-            }
-            for (i = 1; i <= lines; i++) {
-                shift = index(have[i], want[1]) - 1
-                if (shift < 0) continue
-                indent = substr(have[i], 1, shift)
-                for (j = 1; j <= count; j++)
-                    if (have[i + j - 1] != indent want[j]) break
-                if (j > count && (!whole || lines == count)) exit 0
-            }
-            exit 1
-        }' "$1" "$2"
-}
-
-# Each block must be part of an example.
-quotes() { # FILE [FOLDER]
-    find_blocks "$1"
-    count=0 bad=0
-    for block in blocks/*.c; do
-        found=
-        for program in ${2:-examples}/*.c; do
-            ! quoted $block $program || found=$program
-        done
-        count=$((count + 1))
-        [ -n "$found" ] || {
-            block=${block#blocks/line}
-            echo "line ${block%.c}: no example has these lines"
-            bad=1
-        }
-    done
-    at_least 1 $count 'blocks of C'
-    [ $bad = 0 ]
-    echo "note: $count blocks"
-}
-
 # The README's blocks need no more than a train() and the header.
 readme_compiles() {
     {
@@ -223,8 +144,6 @@ list_tests() {
         quotes statesampler.h
     add_test 'every block of C in the README is part of an example' \
         quotes README.md
-    add_test 'every block of C about games is part of a program there' \
-        quotes examples/into/games/README.md examples/into/games
     add_test 'the blocks of C in the README compile, pasted one after the other' \
         readme_compiles
     add_test 'every block of C in examples/extras/README.md is part of an example' \
