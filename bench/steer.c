@@ -1,6 +1,6 @@
 /* steer.c - the cost of steering a run: a noted event, an answer from a history
-   of 1,000 events, both also of the weights of a mix, a stage of a schedule, and
-   the turns of a scheduled mix against those of a plain one. */
+   of 1,000 events, both also of the weights of a mix, a stage of a schedule,
+   and the turns of a scheduled mix against those of a plain one. */
 #include "bench.h"
 #include "examples/extras/history.h"
 #include "examples/extras/schedule.h"

@@ -225,7 +225,7 @@ static void check_mix_inside(const unsigned char *state)
         size_t same = size;
         CHECK(statesampler_mix_state_in(other, &same) == other && same == size);
     }
-    for (size = 24; size < MIX_BYTES; size += 8) { /* as many as fit, and more */
+    for (size = 24; size < MIX_BYTES; size += 8) { /* all that fit, and more */
         size_t inside = size;
         memset(other + 8, 0, 8);
         other[8] = (unsigned char)((size - 24) / 8);

@@ -1614,7 +1614,8 @@ static void check_kinds(void)
 static void check_version(void)
 {
     unsigned major = 0, minor = 0, patch = 0;
-    CHECK(sscanf(STATESAMPLER_VERSION, "%u.%u.%u", &major, &minor, &patch) == 3);
+    CHECK(sscanf(STATESAMPLER_VERSION, "%u.%u.%u", &major, &minor, &patch) ==
+          3);
     CHECK(STATESAMPLER_VERSION_NUMBER == major * 10000 + minor * 100 + patch);
     CHECK(statesampler_version() == STATESAMPLER_VERSION_NUMBER);
 }

@@ -595,8 +595,8 @@ static void test_failed_start(void)
     statesampler_mixture_free(&other);
 }
 
-/* A state has a dataset that was added here after the start, as the first or the
-   second one: until the next start it is as if it were not here. */
+/* A state has a dataset that was added here after the start, as the first or
+   the second one: until the next start it is as if it were not here. */
 static void test_added_since(void)
 {
     statesampler_mixture m, whole;

@@ -133,7 +133,7 @@ static inline int recall_epoch(statesampler_mix *mix, unsigned char *scratch,
     if (mix->stop == STATESAMPLER_STOP_NEVER)
         return RECALL_EEPOCH;
     /* Through the first epoch, as it may have begun amid a source's own epoch;
-       then through a second one, from whose beginning the epochs are counted. */
+       then through a second one, from whose beginning epochs are counted. */
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < mix->num_sources; i++) {
             before = statesampler_epoch(&mix->sources[i].sampler);

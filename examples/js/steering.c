@@ -62,7 +62,7 @@ static statesampler_mix *mix_at(statesampler_mix *mix)
     return mix;
 }
 
-/* What a history takes for its capacity: JavaScript gives a call room enough. */
+/* What a history takes for its capacity: JavaScript gives each call room. */
 #define ROOM ((size_t)1 << 30)
 
 /* A history's struct that JavaScript has copied. Behind it is room for what is

@@ -1,10 +1,10 @@
-/* ledger_text.c - examples/extras/ledger.h by lines of text, for the tests of those
-   who have its states in other languages. Each line gets an answer:
+/* ledger_text.c - examples/extras/ledger.h by lines of text, for the tests of
+   those who have its states in other languages. Each line gets an answer:
 
        begin WINDOW END   issue   done TICKET   save   load BYTES
 
-   A ticket or "none"; bytes in hexadecimal; OK or the kind of an error, as those
-   languages name it. */
+   A ticket or "none"; bytes in hexadecimal; OK or the kind of an error, as
+   those languages name it. */
 #include "statesampler.h"
 #include "examples/extras/ledger.h"
 

@@ -1,4 +1,4 @@
-/* ranks.h - makes the mix of a rank, for the tests of recall.h and recorder.h. */
+/* ranks.h - makes a rank's mix, for the tests of recall.h and recorder.h. */
 #ifndef STATESAMPLER_TESTS_RANKS_H
 #define STATESAMPLER_TESTS_RANKS_H
 

@@ -253,7 +253,7 @@ static void test_worst_of_some(uint32_t num_sources)
     CHECK(turns_owed(&r, num_sources - 1) < 0.01 - most);
 }
 
-/* Those that have not had a turn share the next one, but for next to nothing. */
+/* Those that have had no turn share the next one, but for next to nothing. */
 static void test_worst_of_all(uint32_t num_sources)
 {
     static run r;

@@ -1,6 +1,6 @@
 /* processor.h - whether an x86-64 processor has AVX2, and the system keeps its
-   registers. Compilers ask that of a library of their own, which these libraries
-   do without. It is included before library.c. */
+   registers. Compilers ask that of a library of their own, which these
+   libraries do without. It is included before library.c. */
 
 #ifdef __x86_64__
 #include <cpuid.h>

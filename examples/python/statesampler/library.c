@@ -1,6 +1,6 @@
 /* library.c - statesampler.h as a shared library, for the Python package. It
-   calls nothing but memset and memcpy, so that the wheel can have it for systems
-   whose C library is not here. */
+   calls nothing but memset and memcpy, so that the wheel can have it for
+   systems whose C library is not here. */
 
 #if defined(_WIN32)
 #define STATESAMPLER_API __declspec(dllexport)
@@ -756,7 +756,7 @@ EXPORT(size_t, pack_bytes, (uint32_t plan, uint32_t budget))
            4 * FIT_NUMBERS(plan, budget);
 }
 
-/* The code of pack_init for a wrong length, of which Python names the sample. */
+/* The code of pack_init for a wrong length, whose sample Python names. */
 EXPORT(int, pack_elength, (void))
 {
     return PACK_ELENGTH;
