@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench.sh - what `make trainer-bench` prints: the table of test_bench.c; the
+# bench.sh - what `make trainer-bench` prints: the table of bench.c; the
 # memory of processes, as runs of the small model counted it; the bytes sent;
 # how soon a run on a large text begins; and held-out bits per byte after TOKENS
 # (1,000,000) beside a bigram's; TOKENS=0 leaves them out.

@@ -1,5 +1,5 @@
 /* config_texts.h - what is asked of any configuration that was taken, and texts
-   that are changed in places: for config_test.c and for the fuzzer's harness.
+   that are changed in places: for test_config.c and for the fuzzer's harness.
    Who includes it has _POSIX_C_SOURCE, for open_memstream. */
 #ifndef TESTS_TRAINER_CONFIG_TEXTS_H
 #define TESTS_TRAINER_CONFIG_TEXTS_H

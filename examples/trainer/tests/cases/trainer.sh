@@ -11,14 +11,14 @@ trainer_make() { # TARGET
 # The program with the configuration, with sanitizers if there are some.
 with_config() {
     STRICT="$STRICT $(cat "$root/$lists/sanitizers")"
-    trainer_make build/trainer/test/config_test
-    ln -sf "$root/build/trainer/test/config_test" .
+    trainer_make build/trainer/test/config
+    ln -sf "$root/build/trainer/test/config" .
 }
 
 # Every case of a list, by the program's own count.
 config_corpus() { # LIST AT_LEAST
     with_config
-    quietly ./config_test corpus examples/trainer/tests/config/$1.txt
+    quietly ./config corpus examples/trainer/tests/config/$1.txt
     count=$(sed -n 's/^\([0-9]*\) cases$/\1/p' said)
     at_least $2 "$count" cases
     echo "note: $count cases"
@@ -29,7 +29,7 @@ config_refuses() { # WHAT ARGUMENT...
     what=$1
     shift
     status=0
-    ./config_test print "$@" >printed 2>said || status=$?
+    ./config print "$@" >printed 2>said || status=$?
     [ $status = 2 ] && [ ! -s printed ] && [ "$(cat said)" = "$what" ] || {
         echo "$* ended with $status:"
         cat said
@@ -53,20 +53,20 @@ longest_config() {
 config_files() {
     with_config
     for file in examples/trainer/*.yaml; do
-        quietly ./config_test print $file
+        quietly ./config print $file
         mv said once.yaml
-        quietly ./config_test print once.yaml
+        quietly ./config print once.yaml
         cmp once.yaml said
     done
     at_least 5 "$(ls examples/trainer/*.yaml | wc -l)" files
     longest_config >longest.yaml
-    ./config_test print longest.yaml >once.yaml
+    ./config print longest.yaml >once.yaml
     at_least 98496 "$(wc -c <once.yaml)" bytes
-    quietly ./config_test print once.yaml
+    quietly ./config print once.yaml
     cmp once.yaml said
     : >empty.yaml
-    ./config_test print empty.yaml >defaults
-    ./config_test print empty.yaml SEED_VALUE=3 OPTIMIZER.use_larc=True >said
+    ./config print empty.yaml >defaults
+    ./config print empty.yaml SEED_VALUE=3 OPTIMIZER.use_larc=True >said
     diff defaults said >changed && return 1
     [ "$(grep '^>' changed)" = '> SEED_VALUE: 3
 > OPTIMIZER.use_larc: True' ]
@@ -74,7 +74,7 @@ config_files() {
         none.yaml
     config_refuses 'tests: cannot read: Is a directory' tests
     head -c 131072 /dev/zero | tr '\0' '#' >long.yaml
-    ./config_test print long.yaml >said
+    ./config print long.yaml >said
     cmp defaults said
     echo >>long.yaml
     config_refuses 'long.yaml:1: longer than 131,072 bytes' long.yaml
@@ -85,23 +85,23 @@ config_files() {
 
 config_random() {
     with_config
-    ./config_test print examples/trainer/everything.yaml \
+    ./config print examples/trainer/everything.yaml \
         'OPTIMIZER.param_schedulers.lr={name: composite, lengths: [0.25, '`\
         `'0.75], schedulers: [{name: linear, start_value: 0, end_value: 1}, '`\
         `'{name: multistep, values: [2, 1], milestones: [1]}]}' >every_key.yaml
-    quietly ./config_test random 800 every_key.yaml examples/trainer/*.yaml
+    quietly ./config random 800 every_key.yaml examples/trainer/*.yaml
     sed -n 's/^\(.* of .*\) texts were good$/note: \1 good/p' said
 }
 
 config_keys() {
     with_config
-    ./config_test keys >KEYS.md
+    ./config keys >KEYS.md
     diff examples/trainer/KEYS.md KEYS.md
 }
 
 schedule() {
     with_config
-    quietly ./config_test schedule
+    quietly ./config schedule
     sed -n 's/.*: \([0-9]* checks\)$/note: \1/p' said
 }
 

@@ -1,10 +1,10 @@
-/* schedule_test.c - the learning rate over a run, against the formulas of
-   config_check.c worked out by hand; a part of config_test. */
+/* test_schedule.c - the learning rate over a run, against the formulas of
+   config_check.c worked out by hand; a part of test_config. */
 #include <math.h>
 
 #include "../../../tests/check.h"
 #include "../config.h"
-#include "schedule_test.h"
+#include "test_schedule.h"
 
 #define LR "OPTIMIZER.param_schedulers.lr"
 
@@ -187,12 +187,12 @@ static void test_steps(void)
     CHECK(schedule_of_step(&config, 39, 10) == 0.975);
 }
 
-int schedule_test(void)
+int test_schedule(void)
 {
     test_forms();
     test_multistep();
     test_composite();
     test_scaling();
     test_steps();
-    return check_done("schedule_test");
+    return check_done("test_schedule");
 }

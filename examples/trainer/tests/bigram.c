@@ -1,4 +1,4 @@
-/* test_bigram.c - the yardstick of `make trainer-bench`: bits per byte that a
+/* bigram.c - the yardstick of `make trainer-bench`: bits per byte that a
    bigram needs for the held-out sequences, its smoothing tuned on these very
    sequences. Arguments: as the trainer's. */
 #include "config.h"

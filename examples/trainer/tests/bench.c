@@ -1,4 +1,4 @@
-/* test_bench.c - what `make trainer-bench` measures: one leaf, its parts, and
+/* bench.c - what `make trainer-bench` measures: one leaf, its parts, and
    the reduction, each beside a yardstick from the same run. A row is a figure,
    what it is compared with, their ratio, the bar, and whether it is met. Times
    are the smallest of many: processor time where a process works alone, so that

@@ -1,11 +1,11 @@
-/* config_test.c - the trainer's configuration: a corpus of bad and of good
+/* test_config.c - the trainer's configuration: a corpus of bad and of good
    texts, and texts that are changed at random.
 
-       config_test corpus FILE...        lists of cases, as config/bad.txt
-       config_test random COUNT FILE...  what is read prints and reads back
-       config_test schedule              the learning rate
-       config_test keys                  what the table says
-       config_test print FILE [PATH=VALUE]...   exits with 2 for an error
+       config corpus FILE...        lists of cases, as config/bad.txt
+       config random COUNT FILE...  what is read prints and reads back
+       config schedule              the learning rate
+       config keys                  what the table says
+       config print FILE [PATH=VALUE]...   exits with 2 for an error
 
    A line of a list begins a case (@ and its name), belongs to its text, or
    is one of these:
@@ -20,7 +20,7 @@
 
 #include "../config.h"
 #include "config_texts.h"
-#include "schedule_test.h"
+#include "test_schedule.h"
 
 enum { TEXT = 1 << 20, LINES = 32 };
 
@@ -277,7 +277,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (strcmp(what, "schedule") == 0) {
-        return schedule_test();
+        return test_schedule();
     }
     if (strcmp(what, "print") == 0 && argc > 2) {
         return print_file(argc - 2, argv + 2);
@@ -290,5 +290,5 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "random") == 0 && argc > 3) {
         run_random(strtoul(argv[2], NULL, 10), argv + 3, argc - 3);
     }
-    return check_done("config_test");
+    return check_done("test_config");
 }

@@ -1,0 +1,2 @@
+/* test_schedule.h - what test_config asks of the learning rate. */
+int test_schedule(void);
