@@ -3,7 +3,6 @@
 
        config corpus FILE...        lists of cases, as config/bad.txt
        config random COUNT FILE...  what is read prints and reads back
-       config schedule              the learning rate
        config keys                  what the table says
        config print FILE [PATH=VALUE]...   exits with 2 for an error
 
@@ -20,7 +19,6 @@
 
 #include "../config.h"
 #include "config_texts.h"
-#include "test_schedule.h"
 
 enum { TEXT = 1 << 20, LINES = 32 };
 
@@ -275,9 +273,6 @@ int main(int argc, char **argv)
     if (strcmp(what, "keys") == 0) {
         config_keys(stdout);
         return 0;
-    }
-    if (strcmp(what, "schedule") == 0) {
-        return test_schedule();
     }
     if (strcmp(what, "print") == 0 && argc > 2) {
         return print_file(argc - 2, argv + 2);

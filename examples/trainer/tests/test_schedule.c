@@ -1,10 +1,9 @@
 /* test_schedule.c - the learning rate over a run, against the formulas of
-   config_check.c worked out by hand; a part of test_config. */
+   config_check.c worked out by hand. */
 #include <math.h>
 
 #include "../../../tests/check.h"
 #include "../config.h"
-#include "test_schedule.h"
 
 #define LR "OPTIMIZER.param_schedulers.lr"
 
@@ -187,7 +186,7 @@ static void test_steps(void)
     CHECK(schedule_of_step(&config, 39, 10) == 0.975);
 }
 
-int test_schedule(void)
+int main(void)
 {
     test_forms();
     test_multistep();

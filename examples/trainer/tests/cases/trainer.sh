@@ -8,16 +8,16 @@ trainer_make() { # TARGET
     make_once "$1"
 }
 
-# The program with the configuration, with sanitizers if there are some.
-with_config() {
+# A program with the configuration, with sanitizers if there are some.
+with_config() { # config|schedule
     STRICT="$STRICT $(cat "$root/$lists/sanitizers")"
-    trainer_make build/trainer/test/config
-    ln -sf "$root/build/trainer/test/config" .
+    trainer_make build/trainer/test/$1
+    ln -sf "$root/build/trainer/test/$1" .
 }
 
 # Every case of a list, by the program's own count.
 config_corpus() { # LIST AT_LEAST
-    with_config
+    with_config config
     quietly ./config corpus examples/trainer/tests/config/$1.txt
     count=$(sed -n 's/^\([0-9]*\) cases$/\1/p' said)
     at_least $2 "$count" cases
@@ -51,7 +51,7 @@ longest_config() {
 }
 
 config_files() {
-    with_config
+    with_config config
     for file in examples/trainer/*.yaml; do
         quietly ./config print $file
         mv said once.yaml
@@ -84,7 +84,7 @@ config_files() {
 }
 
 config_random() {
-    with_config
+    with_config config
     ./config print examples/trainer/everything.yaml \
         'OPTIMIZER.param_schedulers.lr={name: composite, lengths: [0.25, '`\
         `'0.75], schedulers: [{name: linear, start_value: 0, end_value: 1}, '`\
@@ -94,14 +94,14 @@ config_random() {
 }
 
 config_keys() {
-    with_config
+    with_config config
     ./config keys >KEYS.md
     diff examples/trainer/KEYS.md KEYS.md
 }
 
 schedule() {
-    with_config
-    quietly ./config schedule
+    with_config schedule
+    quietly ./schedule
     sed -n 's/.*: \([0-9]* checks\)$/note: \1/p' said
 }
 
