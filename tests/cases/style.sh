@@ -52,11 +52,21 @@ makefiles_narrow() {
         Makefile tests/Makefile examples/*/Makefile) | nothing
 }
 
+# Those of C, also where there is no git, as in an archive.
+sources_narrow() {
+    (cd "$root" && find . -name build -prune -o -name node_modules -prune -o \
+        -type f -name '*.[ch]' -print) >sources
+    at_least 200 "$(wc -l <sources)" sources
+    (cd "$root" && xargs awk 'length > 80 { print FILENAME ":" FNR ": " $0 }') \
+        <sources | nothing
+}
+
 list_tests() {
     add_test 'the header: where a new rule goes is where the old ones are' \
         places_hold
     add_test 'the header: limits of functions and columns' limits_hold
     add_test 'the Makefiles: no line over 80 columns' makefiles_narrow
+    add_test 'C: no line over 80 columns' sources_narrow
     add_test 'the examples compare KIND(code), not a code, with a kind' \
         kinds_compared
 }
