@@ -87,9 +87,9 @@ export interface History<T extends number | bigint = number> {
         present epoch, of rank 0. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** The places at which an epoch has served a sample, the first `limit` of
-        them (by default 1,000); padding does not count. A mix needs a source;
-        the epoch is the mix's. EUNKNOWN: not found, and the epoch is not known
-        as a whole. */
+        them (by default 1,000), but not as padding. A mix needs a source; the
+        epoch is the mix's. EUNKNOWN: not found, and not all of the epoch is
+        known. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
                                      limit?: Whole }): {
         epoch: T; step: T; rank: T; slot: T; position: T }[];
@@ -109,7 +109,7 @@ export const History: {
 export interface Stage {
     /** Its length. */
     turns: Whole;
-    /** Of each source, beside the others; 0: it has no turn. */
+    /** Of each source; 0: it has no turn. */
     shares: Iterable<number>;
     /** Shares are then of tokens: about how many a turn of each source has. */
     means?: Iterable<Whole> | null;

@@ -1,5 +1,5 @@
-/* mixture.c - named datasets by lines of text, for mixture.mjs. Each line gets an
-   answer:
+/* mixture.c - named datasets by lines of text, for mixture.mjs. Each line gets
+   an answer:
 
        start STOP RANK WORLD_SIZE    of what was added; then nothing is added
        add NAME WEIGHT NUMBERS       the fields in the order of `numbers`
