@@ -412,7 +412,7 @@ in_each_language() { # NAME CALL...
     for compiler in gcc clang g++ clang++; do
         tool $compiler "$name: $compiler" || continue
         case $compiler in
-        gcc) set_of="c '-O3 -fkeep-inline-functions' c99 c11" ;;
+        gcc) set_of="c '-O3 -fkeep-inline-functions' c99" ;;
         clang) set_of="c '' c99 c11" ;;
         *) set_of="c++ '' c++98 c++11 c++17 c++20" ;;
         esac
