@@ -72,41 +72,25 @@ class Takes:
         return (self.counted is None and self.drops_last and
                 (batches + 1) * self.unit > own)
 
-    def _excess(self, batches):
-        """How many units these took more than they have. Negative: unknown."""
+    def held(self, batches):
+        """How many samples these took and do not have. Negative: unknown."""
         if self.counted is None or not hasattr(self.counted, "held"):
             return 0
         return self.counted.held(batches * self.at_once)
 
-    def held(self, batches):
-        """The units that these took and do not have. An error if nobody
-        knows."""
-        excess = self._excess(batches)
-        if excess < 0:
+    def check(self, batches):
+        """Raises an error if these do not have all that they took."""
+        held = self.held(batches)
+        if held < 0:
             raise RuntimeError(
                 "the batch sampler takes ahead and returns samples more than "
                 "once, so nobody knows what it holds back, which a run that "
                 "loads a state would not get: let it take what it returns")
-        return excess
-
-    def check(self, batches):
-        """Raises an error if these do not have all that they took."""
-        held = self.held(batches)
-        if held:
+        if held > 0:
             raise RuntimeError(
-                f"the batch sampler holds back {held} of what it took, which "
-                "a run that loads a state would not get: let it take what it "
-                "returns, or save where it holds nothing")
-
-    def have_all(self, batches):
-        """Whether these have all that they took, or are all that the batch
-        sampler says it has, as where it leaves out a few at its end."""
-        if self._excess(batches) == 0:
-            return True
-        try:
-            return batches * self.at_once >= len(self.counted)
-        except TypeError:
-            return False
+                f"the batch sampler holds back {held} of the samples that it "
+                "took, which a run that loads a state would not get: let it "
+                "take what it returns, or save where it holds nothing")
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
@@ -145,7 +129,8 @@ def look_into(loader, sampler, items):
         for dealer in _nested(each, "sampler"):
             _check_dealer(dealer, sampler)
     _check_place(base, batches, sampler)
-    sampler._check_dataset(getattr(base, "dataset", None))
+    if len(_counted(layers)) < 2:   # Of several each may have a part of it.
+        sampler._check_dataset(getattr(base, "dataset", None))
     processes, at_once, elsewhere = _processes(loader, layers)
     _check_processes(processes, sampler, layers)
     takes = _takes(base, layers, sampler, at_once, elsewhere)
@@ -164,14 +149,18 @@ def look_into(loader, sampler, items):
     return takes
 
 
+def _counted(layers):
+    """Those that count what batches took of a sampler."""
+    return [each for each in layers if callable(getattr(each, "taken", None))]
+
+
 def _takes(base, layers, sampler, at_once, elsewhere):
     if not layers:
         found = base is not None and getattr(base, "sampler", 0) is sampler
         return Takes(at_once, elsewhere=elsewhere) if found else None
     inner = layers[-1]
-    for each in layers:
-        if callable(getattr(each, "taken", None)) and (
-                each.sampler is sampler):
+    for each in _counted(layers):
+        if each.sampler is sampler:
             return Takes(None, counted=each, at_once=at_once,
                          elsewhere=elsewhere)
     if inner is sampler:

@@ -52,8 +52,11 @@ class Loop(Begun):
     def complete(self):
         """Whether the whole epoch was received."""
         return self.dropped_the_rest() or (
-            self.own is not None and self.received() >= self.own and
-            self.takes.have_all(self.batches))
+            self.has_taken_all() and self.takes.held(self.batches) == 0)
+
+    def has_taken_all(self):
+        """Whether the batch sampler took the whole epoch for the batches."""
+        return self.own is not None and self.received() >= self.own
 
     def dropped_the_rest(self):
         """Whether what is left makes no batch."""
@@ -94,10 +97,20 @@ class Iteration:
 
     def __init__(self, begun):
         self.begun, self.read, self.chunk = begun, 0, iter(())
+        # If its units are batches: those of the chunk, how many of them are
+        # counted, and their samples.
+        self.batches, self.counted, self.samples = (), 0, 0
         self.drained = self.stale = False
 
     def taken(self):
         return self.read - operator.length_hint(self.chunk)
+
+    def taken_samples(self):
+        """The same in samples, of a sampler that gives batches."""
+        here = len(self.batches) - operator.length_hint(self.chunk)
+        self.samples += sum(map(len, self.batches[self.counted:here]))
+        self.counted = here
+        return self.samples
 
     def has_all(self):
         own = self.begun.own
@@ -120,6 +133,9 @@ def iterate(sampler):
 def _chunks(sampler):
     this, source = sampler._begin()
     for units in source:
+        if sampler._gives_batches:
+            this.taken_samples()
+            this.batches, this.counted = units, 0
         this.read, this.chunk = this.read + len(units), iter(units)
         yield this.chunk
         if this.stale:

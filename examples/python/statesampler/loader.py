@@ -219,9 +219,9 @@ class CountedBatchSampler:
     attributes are those of your batch sampler.
 
     batch_sampler: any iterable of batches, each of which has what was taken
-        for it. One that takes ahead, as to sort, must return each sample once,
-        as what it holds back is counted. What it has left at its end, as too
-        few for a batch, it leaves out.
+        for it. One that takes ahead, as to sort, must return each sample once
+        and no others, as what it holds back is counted. What it has left at its
+        end, as too few for a batch, it leaves out.
     sampler: the sampler it takes from.
     """
 
@@ -236,11 +236,11 @@ class CountedBatchSampler:
         marks, held = array.array("q", [0]), array.array("q", [0])
         self._marks, self._held, given, ahead = marks, held, 0, False
         for batch in self.batch_sampler:
-            given += 1 if self.sampler._gives_batches else len(batch)
-            taken = self.sampler._taken()
+            given += len(batch)
+            taken = self.sampler._taken_samples()
             ahead = ahead or taken > given
             held.append(taken - given if ahead else 0)
-            marks.append(taken + self.sampler._beyond())
+            marks.append(self.sampler._taken() + self.sampler._beyond())
             yield batch
         held[-1] = 0
 
@@ -257,6 +257,6 @@ class CountedBatchSampler:
         return self._marks[min(batches, len(self._marks) - 1)]
 
     def held(self, batches):
-        """How much of that they do not have. Negative if they have more, though
-        it took ahead: then nobody knows."""
+        """How many samples of that they do not have. Negative if they have
+        more, though it took ahead: then nobody knows."""
         return self._held[min(batches, len(self._held) - 1)]

@@ -176,6 +176,13 @@ class _Resumable(Steps):
         this = self._iteration
         return 0 if this is None else this.taken()
 
+    def _taken_samples(self):
+        """The same in samples."""
+        this = self._iteration
+        if this is None:
+            return 0
+        return this.taken_samples() if self._gives_batches else this.taken()
+
     def _beyond(self):
         """How much other ranks have beyond this one's, once it found its
         end."""
@@ -230,7 +237,14 @@ class _Resumable(Steps):
             loop.over = True
             if loop.complete() and not again:
                 self._turn_over()
-            elif loop.total is not None and (
+                return
+            if loop.has_taken_all() and not again:
+                warnings.warn(
+                    "a loop was left whose batch sampler had taken all of "
+                    f"epoch {loop.epoch} and held back samples: the next loop "
+                    "begins this epoch again. If what it held back makes no "
+                    "batch, call set_epoch before the next loop", stacklevel=4)
+            if loop.total is not None and (
                     again or loop.saved != loop.batches):
                 with self._steered(lambda run: run.seek(loop.start),
                                    loop.state):
@@ -332,11 +346,9 @@ class _Resumable(Steps):
         """How many items of the epoch are left for the current loop; between
         loops, for the next one. None if there is no end."""
         self._settle_here()
-        end, loop = self._cursor.own_steps, self._loop
-        if end is None:
-            return None
-        held = 0 if loop is None else loop.takes.held(loop.batches)
-        return max(end - self._cursor.step, 0) + held
+        self._settle_whole()
+        end = self._cursor.own_steps
+        return None if end is None else max(end - self._cursor.step, 0)
 
     @locked
     def __getstate__(self):
