@@ -337,10 +337,9 @@ SHAPES, ORDERS, TAILS
                 are permuted. So a reader has at most `window` chunks open.
                 (With the tail PAD the last step may repeat the first positions,
                 and so open the first window again.) If the last window has few
-                chunks, the last steps are of these alone. So for an upper limit
-                w, take ceil(chunks / ceil(chunks / w)) as `window`, which makes
-                all windows nearly equal: 61, not 64, for 1,030 chunks
-                (examples/even_window.c).
+                chunks, the last steps are of these alone. So take a `window`
+                for which chunks % window is 0 or not much smaller than it: 61,
+                not 64, for 1,030 chunks (examples/even_window.c).
    REPLACEMENT  independent uniform draws. locate does not work with it.
 
    Partition: which samples the positions run over.

@@ -5,14 +5,11 @@
    The order WINDOW takes `window` chunks at a time, and the last window has
    what is left: of 1,030 chunks in windows of 64 that is 6, and the last steps
    of an epoch have samples of these alone. The largest window that is at most
-   as large, and makes all windows nearly equal, is
-
-       ceil(chunks / ceil(chunks / window))
-
-   which is 61 here: sixteen windows of 61 chunks, and one of 54. A row has a
-   step of 1,024 samples, and says from how many chunks these are, in windows of
-   64 and of 61. `make examples/even_window.svg` draws the picture. A short last
-   chunk stays the last of the epoch, with either. */
+   as large, and leaves a last one that is at least seven eighths full, is 61
+   here: sixteen windows of 61 chunks, and one of 54. A row has a step of 1,024
+   samples, and says from how many chunks these are, in windows of 64 and of 61.
+   `make examples/even_window.svg` draws the picture. A short last chunk stays
+   the last of the epoch, with either. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -24,11 +21,13 @@ static const char usage[] =
     "Prints from how many chunks the samples of each step are, in windows of\n"
     "64 of 1,030 chunks, and in even ones.\n";
 
+/* The largest such window. With 1 all are full. */
 static uint32_t even(uint32_t chunks, uint32_t window)
 {
-    const uint32_t windows = (chunks + window - 1) / window;
-
-    return (chunks + windows - 1) / windows;
+    while (chunks % window != 0 && chunks % window < window - window / 8) {
+        window--;
+    }
+    return window;
 }
 
 /* Sets from how many chunks the samples of each step are. */
