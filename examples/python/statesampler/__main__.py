@@ -393,8 +393,11 @@ def load(path):
         if begin[:4] in _MAGICS or not begin:
             return [Recorded("", begin + file.readall())]
     read = _reader(begin)
+    from ._checkpoint import Foreign
     try:
         found = list(itertools.islice(find("", read(path), {}), _MOST))
+    except Foreign as error:
+        raise ValueError(f"{error}: {_READ}") from None
     except Exception as error:  # Whatever a damaged pickle leads to.
         raise ValueError("it is damaged, or not all of it was written: "
                          f"{cut(str(error))}") from None

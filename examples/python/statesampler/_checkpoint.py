@@ -137,8 +137,14 @@ def read_pickle(path):
         return _Plain(pickled).load()
 
 
+class Foreign(ValueError):
+    """A whole file, but of another kind."""
+
+
 def read(path):
     with zipfile.ZipFile(path) as archive:
         folder = archive.namelist()[0].split("/")[0] + "/data"
+        if folder + ".pkl" not in archive.namelist():
+            raise Foreign("it is a zip that torch.save did not write")
         with archive.open(folder + ".pkl") as pickled:
             return _Reader(archive, folder, pickled).load()

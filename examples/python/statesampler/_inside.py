@@ -2,6 +2,8 @@
 takes, and whether something there does the sampler's work again. Classes of
 frameworks are known by package and name."""
 
+from torch.utils.data import BatchSampler
+
 # Each batch is what the sampler gave, cut by batch_size and drop_last.
 _PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", "statesampler.Batches"
 
@@ -91,6 +93,14 @@ class Takes:
                 f"the batch sampler holds back {held} of the samples that it "
                 "took, which a run that loads a state would not get: let it "
                 "take what it returns, or save where it holds nothing")
+
+    def are_all(self, batches):
+        """Whether so many are all of a batch sampler that leaves out a few at
+        its end, with torch's len(). One's own may iterate the sampler."""
+        inner = getattr(self.counted, "batch_sampler", None)
+        return (isinstance(inner, BatchSampler) and inner.drop_last and
+                type(inner).__len__ is BatchSampler.__len__ and
+                0 < len(inner) <= batches * self.at_once)
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""

@@ -51,8 +51,9 @@ class Loop(Begun):
 
     def complete(self):
         """Whether the whole epoch was received."""
-        return self.dropped_the_rest() or (
-            self.has_taken_all() and self.takes.held(self.batches) == 0)
+        return (self.dropped_the_rest() or
+                self.takes.are_all(self.batches) or
+                self.has_taken_all() and self.takes.held(self.batches) == 0)
 
     def has_taken_all(self):
         """Whether the batch sampler took the whole epoch for the batches."""
@@ -141,6 +142,6 @@ def _chunks(sampler):
         if this.stale:
             raise RuntimeError(
                 "this loop cannot continue: another loop over its sampler, "
-                "load_state_dict, set_start_iter or a change of the epoch came "
-                "in between")
+                "load_state_dict, set_start_iter, resize, weigh or a change of "
+                "the epoch came in between")
     sampler._drained(this)

@@ -79,8 +79,8 @@ class _Counted:
             raise StopIteration
         raise RuntimeError(
             "this loop cannot continue: another loop over its sampler, "
-            "load_state_dict, set_start_iter, a change of the epoch or an "
-            "interrupt came in between")
+            "load_state_dict, set_start_iter, resize, weigh, a change of the "
+            "epoch or an interrupt came in between")
 
 
 class _Stateful:
@@ -234,8 +234,10 @@ class CountedBatchSampler:
         """For each batch it notes how much was taken by then, and how much of
         that is not in a batch yet."""
         marks, held = array.array("q", [0]), array.array("q", [0])
-        self._marks, self._held, given, ahead = marks, held, 0, False
+        given, ahead = 0, False
         for batch in self.batch_sampler:
+            # Not before: it is an error amid another loop, which goes on.
+            self._marks, self._held = marks, held
             given += len(batch)
             taken = self.sampler._taken_samples()
             ahead = ahead or taken > given

@@ -354,8 +354,8 @@ class _Resumable(Steps):
     def __getstate__(self):
         """Copies are in no loop."""
         state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
-                 "_loop": None, "_alone": None, "_uncounted": False,
-                 "_begun": None, "_loader": None}
+                 "_loop": None, "_alone": None, "_begun": None,
+                 "_loader": None}
         del state["_lock"]
         if not multiprocessing.context.get_spawning_popen():
             del state["_shared"]

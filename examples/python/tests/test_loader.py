@@ -445,6 +445,41 @@ class NotCounted(unittest.TestCase):
                 left = sum(rest, []) if resumed.epoch == 0 else []
                 self.assertEqual(sorted(seen + left), [*range(20)])
 
+    def test_a_loop_to_len_of_a_kind_of_torchs(self):
+        """Which leaves out a batch that is not full."""
+        class Mine(BatchSampler):
+            pass
+
+        for workers in 0, 1:
+            sampler = Distributed(range(20), 1, 0)
+            loader = Counting(range(20), num_workers=workers,
+                              batch_sampler=Mine(sampler, 3, True))
+            for epoch in range(4):
+                batches = iter(loader)
+                for _ in range(len(loader)):
+                    next(batches)
+                    self.assertEqual(sampler.epoch, epoch)
+
+    def test_a_peek_at_what_is_counted(self):
+        """It is an error amid a loop, which goes on."""
+        sampler = Distributed(range(20), 1, 0)
+        batches = CountedBatchSampler(BatchSampler(sampler, 3, False), sampler)
+        loop = iter(Counting(range(20), batch_sampler=batches))
+        next(loop)
+        with self.assertRaisesRegex(RuntimeError, "iterate a copy"):
+            next(iter(batches))
+        next(loop)
+        self.assertEqual(sampler.remaining, 14)
+
+    def test_a_copy_of_what_nothing_counts(self):
+        """It knows the place no better."""
+        sampler = Distributed(range(20), 1, 0)
+        next(iter(Uncounted(range(20), 4, sampler=sampler)))
+        for other in copy.deepcopy(sampler), pickle.loads(pickle.dumps(sampler)):
+            self.refuses(other)
+            self.assertEqual(len(list(counted(other))), 20)
+            other.state_dict()
+
     def test_several_samplers_of_one_dataset(self):
         """Each has a part of it."""
         class Both:
