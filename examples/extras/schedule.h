@@ -91,7 +91,10 @@ typedef struct schedule {
     uint32_t *weights; /* of the present stage, as mix_weigh takes them */
     uint32_t num_sources;
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
-    uint64_t known; /* private: the first turn that schedule_at knew at first */
+    /* Private: the first turn that schedule_at knew at first; whether shares of
+       the stage are of tokens. */
+    uint64_t known;
+    uint32_t by_tokens;
 } schedule;
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
@@ -112,7 +115,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ETURNS:
         return "a stage should have 1 to 2^28 turns";
     case SCHEDULE_EMEANS:
-        return "means should be 0 for all sources, or 1 to 2^31 - 1 for all";
+        return "means should be 0 for all sources, or 1 to 2^31 - 1 for all, "
+               "and so in all stages";
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
@@ -145,6 +149,7 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->weights = weights;
     s->num_sources = num_sources;
     s->begin = s->end = 0;
+    s->by_tokens = 0;
     s->known = STATESAMPLER_NONE;
     memset(sources, 0, num_sources * sizeof *sources);
     memset(weights, 0, num_sources * sizeof *weights);
@@ -241,6 +246,8 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
             return SCHEDULE_EMEANS;
     }
     if (tokens != 0 && tokens != s->num_sources)
+        return SCHEDULE_EMEANS;
+    if (s->end != 0 && s->by_tokens != (tokens != 0)) /* owed is of the other */
         return SCHEDULE_EMEANS;
     *total = turns * (tokens ? schedule_mean(s) : SCHEDULE_ONE) - owed;
     return STATESAMPLER_OK;
@@ -377,6 +384,7 @@ static inline void schedule_begin(schedule *s, int64_t total, uint32_t turns)
         if (source->mean == 0)
             source->owed -= source->turns * SCHEDULE_ONE;
     }
+    s->by_tokens = s->sources[0].mean != 0;
     s->begin = s->end;
     s->end += turns;
 }
@@ -442,7 +450,7 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     if (source >= s->num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
-    if (s->sources[source].mean == 0 || tokens >= (uint64_t)SCHEDULE_ONE)
+    if (!s->by_tokens || tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMEANS;
     s->sources[source].owed -= (int64_t)tokens;
     return STATESAMPLER_OK;
@@ -617,16 +625,18 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
                                    uint64_t turn, schedule_plan *plan,
                                    void *context)
 {
-    const uint64_t now = statesampler_mix_turn(mix);
-    int code = SCHEDULE_SEEK(mix, s->end), last, passed = STATESAMPLER_OK;
+    int code, last, passed = STATESAMPLER_OK;
     uint32_t turns;
     int64_t total;
 
+    if (s->by_tokens && statesampler_mix_turn(mix) != s->end)
+        return SCHEDULE_ETOKENS;
+    code = SCHEDULE_SEEK(mix, s->end);
     schedule_keep(s);
     while (code == STATESAMPLER_OK && turn > s->end) {
         code = schedule_stage(&total, &turns, s, mix, plan, context);
         if (code == STATESAMPLER_OK && s->sources[0].mean != 0 &&
-            s->end != now)
+            turn - s->end > turns)
             code = SCHEDULE_ETOKENS;
         last = code != STATESAMPLER_OK || turn - s->end <= turns;
         if (last || s->end - statesampler_mix_turn(mix) + turns >=
@@ -678,7 +688,7 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
     int64_t total;
     int code;
 
-    if (s->sources[0].mean != 0 && statesampler_mix_turn(mix) != s->end)
+    if (s->by_tokens && statesampler_mix_turn(mix) != s->end)
         return SCHEDULE_ETOKENS;
     code = statesampler_mix_seek(mix, s->end);
     if (code != STATESAMPLER_OK)
@@ -803,6 +813,9 @@ static inline uint64_t schedule_head(const schedule *s)
     return (uint64_t)s->num_sources << 32 | 0x31435353u;
 }
 
+/* In the first turn of a stage, which is far below, if it is by tokens. */
+#define SCHEDULE_TOKENS ((uint64_t)1 << 63)
+
 /* Writes the state: SCHEDULE_BYTES(num_sources) bytes, the same on all
    machines. ECAPACITY: size is smaller. */
 static inline int schedule_save(const schedule *s, void *out, size_t size)
@@ -814,7 +827,7 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     if (size < needed)
         return STATESAMPLER_ECAPACITY;
     schedule_store(to, schedule_head(s));
-    schedule_store(to + 8, s->begin);
+    schedule_store(to + 8, s->begin | (s->by_tokens ? SCHEDULE_TOKENS : 0));
     schedule_store(to + 16, s->end);
     for (i = 0; i < s->num_sources; i++)
         schedule_store(to + 24 + 8 * (size_t)i, (uint64_t)s->sources[i].owed);
@@ -861,7 +874,8 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     code = schedule_check_owed(s, from + 24);
     if (code != STATESAMPLER_OK)
         return code;
-    s->begin = schedule_read(from + 8);
+    s->by_tokens = from[15] >> 7;
+    s->begin = schedule_read(from + 8) & ~SCHEDULE_TOKENS;
     s->end = schedule_read(from + 16);
     s->known = STATESAMPLER_NONE;
     for (i = 0; i < s->num_sources; i++)

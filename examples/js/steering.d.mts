@@ -3,18 +3,18 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
          Shape, Source, Stop, Turn, Whole } from "./statesampler.mjs";
 
 /** An error of a history or a schedule. Its kind:
-    ESKIPPED   the run has skipped the step; the message says where
-    EUNSERVED  the run has not served the step
-    EUNKNOWN   the step is before all that the history knows
+    ESKIPPED   the run has skipped the step
+    EUNSERVED  the run has not served it
+    EUNKNOWN   it is before all that the history knows
     EOTHER     the history and the state are of two runs
-    EORDER     the history has an event after the state
+    EORDER     an event is after the state
     ESHARES    a share is negative or not a number, or all are 0
     ETURNS     a stage should have 1 to 2^28 turns
-    EMEANS     means are 0 or too large, of some sources only, or missing
-    ESTOP      a mix with a schedule should have the stop rule "never"
+    EMEANS     means are not of all sources, or not of all stages
+    ESTOP      the mix should have the stop rule "never"
     ETURN      the mix is not in the schedule's stage, or its turn 0 not known
-    ETOKENS    with shares of tokens, the stages to come are not known
-    ELATER     the sample does not come in the stages that were looked at
+    ETOKENS    of tokens, stages to come are not known
+    ELATER     the sample is in none of the stages
     ESTEPS     a source has a share, but no steps */
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
@@ -30,11 +30,9 @@ export interface RecordedSampler<T extends number | bigint = number>
     extends Sampler<T> {
     /** A copy. */
     readonly history: History<T>;
-    /** The history, and the state behind it: a file for examples/indices.c,
-        too. */
+    /** The history, and the state behind it: a file for examples/indices.c. */
     save(): Bytes;
-    /** What that has saved, also in C; or a state alone, with which a history
-        begins. */
+    /** What that saved, also in C; or a state, with which a history begins. */
     load(state: Uint8Array): void;
 }
 
@@ -132,8 +130,7 @@ export interface Schedule<T extends number | bigint = number>
     at<A extends IndexArray>(turn: Whole, into: A): Turn<Plain<A>> | null;
     /** As the mix's, but in this stage or in one of the next 10,000. */
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
-    /** With shares of tokens, after each turn: what its batch had, on all ranks
-        together. */
+    /** After each turn, the tokens of its batch on all ranks. */
     had(source: Whole, tokens: Whole): void;
     /** Save and load it with the mix. */
     save(): Bytes;

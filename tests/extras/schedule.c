@@ -756,6 +756,31 @@ static uint32_t by_tokens(schedule *s, uint64_t turn, void *context)
     return 50;
 }
 
+/* After a load amid a stage it is of tokens as before, though `plan` has not
+   been asked yet. */
+static void check_loaded_tokens(run *r, uint32_t *means)
+{
+    static unsigned char state[STATE];
+    static run other;
+    story tale = {9, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0, 0};
+    const size_t size = save(r, state);
+    uint32_t source;
+    size_t count;
+
+    begin(&other, &tale);
+    CHECK(schedule_had(&other.s, 0, 9) == SCHEDULE_EMEANS);
+    load(&other, state, size);
+    CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE) ==
+          SCHEDULE_EMEANS);
+    CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE - 1) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) == 1);
+    CHECK(schedule_at(&other.s, &other.mix, other.s.end, NULL, &count, &source,
+                      by_tokens, means) == SCHEDULE_ETOKENS);
+    CHECK(schedule_seek(&other.s, &other.mix, other.s.end + 1, by_tokens,
+                        means) == SCHEDULE_ETOKENS);
+}
+
 /* Batches that differ from their means by far, always to the same side: tokens
    are in their shares all the same, to within a few batches. */
 static void test_tokens(int turns)
@@ -795,8 +820,18 @@ static void test_tokens(int turns)
         unknown += schedule_locate(&r.s, &r.mix, 6, i, 9, &turn, &place,
                                    by_tokens, means) == SCHEDULE_ETOKENS;
     CHECK(unknown > 5 && statesampler_mix_turn(&r.mix) == r.s.begin);
-    CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, by_tokens, means) ==
-          SCHEDULE_ETOKENS);
+    turn = statesampler_mix_turn(&r.mix);
+    for (i = 1; i < 99; i += 49)
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end + i, by_tokens, means) ==
+              SCHEDULE_ETOKENS);
+    CHECK(statesampler_mix_turn(&r.mix) == turn);
+    check_loaded_tokens(&r, means);
+    /* What is owed is in tokens, so shares of turns would not go on from it. */
+    CHECK(statesampler_mix_seek(&r.mix, r.s.end) == STATESAMPLER_OK);
+    memset(means, 0, sizeof means);
+    CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) == SCHEDULE_EMEANS);
+    for (i = 0; i < 9; i++)
+        means[i] = 1000 + 4000 * i;
     /* But for the next one, where it begins. */
     turn = r.s.end;
     CHECK(schedule_seek(&r.s, &r.mix, turn, by_tokens, means) ==
@@ -911,7 +946,8 @@ static void test_refusals(void)
 
     check_bad(1, 0, 0, 0, 0, 5, STATESAMPLER_OK);
     check_bad(1e270, 1, 1e-270, 0, 0, 5, STATESAMPLER_OK);
-    check_bad(1, 2, 3, 7, 9, SCHEDULE_MOST_TURNS, STATESAMPLER_OK);
+    /* The stages before are of turns. */
+    check_bad(1, 2, 3, 7, 9, SCHEDULE_MOST_TURNS, SCHEDULE_EMEANS);
     check_bad(1, 2, 3, 0, 0, 0, SCHEDULE_ETURNS);
     check_bad(1, 2, 3, 0, 0, SCHEDULE_MOST_TURNS + 1, SCHEDULE_ETURNS);
     check_bad(0, 0, 0, 0, 0, 5, SCHEDULE_ESHARES);
@@ -933,10 +969,6 @@ static void test_refusals(void)
           STATESAMPLER_ERANGE_INDEX);
     CHECK(schedule_had(&r.s, 3, 1) == STATESAMPLER_ERANGE_SOURCE);
     CHECK(schedule_had(&r.s, 1, 1) == SCHEDULE_EMEANS);
-    r.shares[1].mean = 1;
-    CHECK(schedule_had(&r.s, 1, (uint64_t)SCHEDULE_ONE) == SCHEDULE_EMEANS);
-    CHECK(schedule_had(&r.s, 1, (uint64_t)SCHEDULE_ONE - 1) ==
-          STATESAMPLER_OK);
     CHECK(statesampler_mix_seek(&r.mix, r.s.end) == STATESAMPLER_OK);
     CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
     CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ETURN);
