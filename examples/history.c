@@ -1,7 +1,7 @@
 /* history.c - a run with a loss spike, and the record of every step of it.
 
        make examples && build/history run.saved
-       build/indices --state run.saved --steps 300..322
+       build/indices --state run.saved --epoch 0 --steps 300..322
 
    The run is on 8 ranks. At step 290 the loss spikes: steps 290 to 320 are
    skipped by history_seek. At step 400 it is saved and goes on on 6 ranks, from
