@@ -104,9 +104,13 @@ class Takes:
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
-        return self.counted is None and not (
-            (batches - 1) * self.unit < max(own, 1) and
-            own < (batches + 1) * self.unit)
+        if self.counted is not None:
+            given = getattr(self.counted, "given", None)
+            return given is not None and (
+                not self.counted.ended or
+                abs(given() - batches * self.at_once) >= self.at_once)
+        return not ((batches - 1) * self.unit < max(own, 1) and
+                    own < (batches + 1) * self.unit)
 
 
 def sampler_of(batches, kind):

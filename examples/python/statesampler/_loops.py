@@ -85,12 +85,16 @@ class Loop(Begun):
         """Whether so many batches can be those of the sampler."""
         if self.own is not None and not self.takes.elsewhere and (
                 self.takes.is_off(self.own, self.batches + self.failed)):
+            counted = self.takes.counted
             raise RuntimeError(
-                f"the loader returned {self.batches} batches of "
-                f"{self.takes.unit}, but the sampler had {self.own}: pass "
-                "StatefulLoader the right items=, and let nothing between "
-                "leave out batches. (To end an epoch early, leave the loop, "
-                "and call set_epoch.)")
+                f"the loader returned {self.batches} batches" + (
+                    f" of {self.takes.unit}, but the sampler had {self.own}: "
+                    "pass StatefulLoader the right items=, and let nothing "
+                    if counted is None else
+                    f", but its batch sampler had {counted.given()}"
+                    f"{'' if counted.ended else ' or more'}: let nothing ") +
+                "between leave out batches. (To end an epoch early, leave the "
+                "loop, and call set_epoch.)")
 
 
 class Iteration:

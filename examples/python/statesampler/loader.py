@@ -229,6 +229,7 @@ class CountedBatchSampler:
         _check_kind(type(self).__name__, sampler)
         self.batch_sampler, self.sampler = batch_sampler, sampler
         self._marks = self._held = array.array("q", [0])
+        self.ended = True   # The present loop had all its batches.
 
     def __iter__(self):
         """For each batch it notes how much was taken by then, and how much of
@@ -237,7 +238,7 @@ class CountedBatchSampler:
         given, ahead = 0, False
         for batch in self.batch_sampler:
             # Not before: it is an error amid another loop, which goes on.
-            self._marks, self._held = marks, held
+            self._marks, self._held, self.ended = marks, held, False
             given += len(batch)
             taken = self.sampler._taken_samples()
             ahead = ahead or taken > given
@@ -245,6 +246,7 @@ class CountedBatchSampler:
             marks.append(self.sampler._taken() + self.sampler._beyond())
             yield batch
         held[-1] = 0
+        self._marks, self._held, self.ended = marks, held, True
 
     def __len__(self):
         return len(self.batch_sampler)
@@ -257,6 +259,10 @@ class CountedBatchSampler:
     def taken(self, batches):
         """How much the present loop's first so many batches took."""
         return self._marks[min(batches, len(self._marks) - 1)]
+
+    def given(self):
+        """How many batches the present loop was given."""
+        return len(self._marks) - 1
 
     def held(self, batches):
         """How many samples of that they do not have. Negative if they have

@@ -552,7 +552,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         consecutive samples are in use at a time.
     replacement: draw with replacement.
     weights: how often each sample comes in an epoch, as a list of numbers: one
-        with 2.5 comes twice or three times, and in 64 epochs 160 times. With
+        with 2.5 comes twice or three times, and in 64 epochs 160 times. If they
+        do not sum to a whole number, they are scaled to the nearest one. With
         replacement they say how likely each sample is in each of len(dataset)
         draws, as in torch's WeightedRandomSampler. Both are the same on any
         number of ranks. Other weights are another dataset to `changed`.

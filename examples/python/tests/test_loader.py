@@ -460,6 +460,36 @@ class NotCounted(unittest.TestCase):
                     next(batches)
                     self.assertEqual(sampler.epoch, epoch)
 
+    def test_what_lies_between(self):
+        """It may neither leave out batches that were counted, nor join them,
+        nor return them twice."""
+        class Between:
+            def __init__(self, loader, change):
+                self.loader, self.change = loader, change
+
+            def __iter__(self):
+                return self.change(iter(self.loader))
+
+        for change in (lambda batches: itertools.islice(batches, 3),
+                       lambda batches: (a + b for a, b in zip(batches, batches)),
+                       lambda batches: (a for a in batches for _ in range(2))):
+            sampler = Distributed(range(24), 1, 0)
+            loader = StatefulLoader(Between(Uncounted(
+                range(24), batch_sampler=CountedBatchSampler(BatchSampler(
+                    sampler, 4, False), sampler)), change), sampler)
+            with self.assertRaisesRegex(RuntimeError, "its batch sampler had"):
+                list(loader)
+
+    def test_no_batch(self):
+        """After one epoch of them, of a sampler that has less than a batch."""
+        for length in 4, 3:
+            sampler = Distributed(range(length), 1, 0)
+            loader = Counting(range(length), batch_sampler=CountedBatchSampler(
+                BatchSampler(sampler, 4, True), sampler))
+            for epoch in range(3):
+                self.assertEqual(sampler.epoch, epoch)
+                self.assertEqual(len(list(loader)), length // 4)
+
     def test_a_peek_at_what_is_counted(self):
         """It is an error amid a loop, which goes on."""
         sampler = Distributed(range(20), 1, 0)
