@@ -83,6 +83,12 @@ class Loop(Begun):
 
     def check_end(self):
         """Whether so many batches can be those of the sampler."""
+        if self.own and self.batches and self.iteration is None and (
+                not self.takes.elsewhere):
+            raise RuntimeError(
+                "the loader returned all its batches, and none was of this "
+                "sampler: pass StatefulLoader and CountedBatchSampler the one "
+                "that is in it")
         if self.own is not None and not self.takes.elsewhere and (
                 self.takes.is_off(self.own, self.batches + self.failed)):
             counted = self.takes.counted

@@ -3,6 +3,7 @@
 import array
 import functools
 import itertools
+import queue
 import weakref
 
 from torch.utils.data import BatchSampler, DataLoader
@@ -40,7 +41,8 @@ class _Counted:
         except Exception as error:
             # It is passed over, unless it is only late: the next batch counts
             # for both.
-            loop.failed += not str(error).startswith("DataLoader timed out")
+            loop.failed += not (isinstance(error, queue.Empty) or
+                                str(error).startswith("DataLoader timed out"))
             loop.smooth = False
             raise
         except BaseException:   # Nobody knows whether it is passed over.

@@ -1,11 +1,13 @@
 """StatefulLoader, CountingDataLoader and CountedBatchSampler: with them,
 whatever test_state.py asks holds too; and what they refuse."""
 
+import contextlib
 import copy
 import functools
 import inspect
 import itertools
 import pickle
+import queue
 import re
 import unittest
 from unittest import mock
@@ -479,6 +481,40 @@ class NotCounted(unittest.TestCase):
                     sampler, 4, False), sampler)), change), sampler)
             with self.assertRaisesRegex(RuntimeError, "its batch sampler had"):
                 list(loader)
+
+    def test_another_sampler(self):
+        """Than the batch sampler's: it gives nothing."""
+        mine, other = (Distributed(range(20), 1, 0) for _ in range(2))
+        loader = StatefulLoader(Uncounted(
+            range(20), batch_sampler=CountedBatchSampler(
+                BatchSampler(mine, 4, False), other)), other)
+        with self.assertRaisesRegex(RuntimeError, "none was of this sampler"):
+            list(loader)
+
+    def test_a_batch_that_is_late(self):
+        """A thread's queue is empty, and is asked again."""
+        class Slow:
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                self.batches, self.calls = iter(self.loader), 0
+                return self
+
+            def __next__(self):
+                self.calls += 1
+                if self.calls % 3 == 0:
+                    raise queue.Empty
+                return next(self.batches)
+
+        sampler = Distributed(range(20), 1, 0)
+        loop = iter(StatefulLoader(Slow(Uncounted(range(20), 4,
+                                                  sampler=sampler)), sampler))
+        for received in 4, 8, 8, 12, 16, 16, 20:
+            with contextlib.suppress(queue.Empty):
+                next(loop)
+            left = sampler.remaining
+            self.assertEqual(left, 20 - received)
 
     def test_no_batch(self):
         """After one epoch of them, of a sampler that has less than a batch."""
