@@ -112,6 +112,15 @@ class Takes:
         return not ((batches - 1) * self.unit < max(own, 1) and
                     own < (batches + 1) * self.unit)
 
+    def instead(self, own):
+        """What an epoch should have had, and what to do, in words."""
+        if self.counted is None:
+            return (f" of {self.unit}, but the sampler had {own}: pass "
+                    "StatefulLoader the right items=, and let nothing")
+        more = "" if self.counted.ended else " or more"
+        return (f", but its batch sampler had {self.counted.given()}{more}: "
+                "let nothing")
+
 
 def sampler_of(batches, kind):
     """The sampler of this kind in a batch sampler, or None."""

@@ -83,24 +83,18 @@ class Loop(Begun):
 
     def check_end(self):
         """Whether so many batches can be those of the sampler."""
-        if self.own and self.batches and self.iteration is None and (
-                not self.takes.elsewhere):
+        if self.own is None or self.takes.elsewhere:
+            return
+        if self.own and self.batches and self.iteration is None:
             raise RuntimeError(
                 "the loader returned all its batches, and none was of this "
                 "sampler: pass StatefulLoader and CountedBatchSampler the one "
                 "that is in it")
-        if self.own is not None and not self.takes.elsewhere and (
-                self.takes.is_off(self.own, self.batches + self.failed)):
-            counted = self.takes.counted
+        if self.takes.is_off(self.own, self.batches + self.failed):
             raise RuntimeError(
-                f"the loader returned {self.batches} batches" + (
-                    f" of {self.takes.unit}, but the sampler had {self.own}: "
-                    "pass StatefulLoader the right items=, and let nothing "
-                    if counted is None else
-                    f", but its batch sampler had {counted.given()}"
-                    f"{'' if counted.ended else ' or more'}: let nothing ") +
-                "between leave out batches. (To end an epoch early, leave the "
-                "loop, and call set_epoch.)")
+                f"the loader returned {self.batches} batches"
+                f"{self.takes.instead(self.own)} between leave out batches. "
+                "(To end an epoch early, leave the loop, and call set_epoch.)")
 
 
 class Iteration:
