@@ -13,6 +13,12 @@
 # Its lines stay short, as node prints the line of an error that nobody catches.
 set -e
 
+[ -z "$RELEASE" ] ||
+    echo "$RELEASE" | grep -qE '^https://[A-Za-z0-9._~:/?#@!*+,;=%-]+$' || {
+    echo 'web: RELEASE must be an address that begins with https://' >&2
+    exit 1
+}
+
 # Build in another folder and rename, as another make may be reading.
 web=build/web.$$
 mkdir -p $web/package build/web/package
@@ -155,10 +161,6 @@ sed -e "/^const inlined = {};$/{
 gzip -9n <statesampler.h | base64 >$web/packed
 : >$web/address
 if [ -n "$RELEASE" ]; then
-    echo "$RELEASE" | grep -qE '^https://[A-Za-z0-9._~:/?#@!*+,;=%-]+$' || {
-        echo 'web: RELEASE must be an address that begins with https://' >&2
-        exit 1
-    }
     echo "Its home is <a href=\"$RELEASE\">$RELEASE</a>." >$web/address
 fi
 fill_version examples/js/page/index.html | awk -v web=$web '{

@@ -291,13 +291,18 @@ examples_by() { # COMPILER FLAG...
     quietly build/shards shards
 }
 
-# As most people compile them: with the header's functions, which the compiler
-# then looks into. Clang warns before it optimises.
+# As most people compile them: optimised, without the header's functions, and
+# with those that the program calls, which gcc then looks into. It does not see
+# there that no code is above 0, where a program tests for `< 0`. Clang warns
+# before it optimises.
 examples_optimised() {
     for source in examples/*.c; do
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' $source || continue
-        gcc -std=c99 -O2 -Wall -Wextra -Werror -I. $STB_FLAGS -c -o one.o \
-            $source
+        for functions in -DSTATESAMPLER_IMPLEMENTATION_INCLUDED \
+            '-DSTATESAMPLER_STATIC -Wno-maybe-uninitialized'; do
+            gcc -std=c99 -O2 -Wall -Wextra -Werror $functions -I. $STB_FLAGS \
+                -c -o one.o $source
+        done
     done
 }
 
@@ -325,7 +330,7 @@ examples_windows() {
 list_tests() {
     add_test 'examples: with CC, no warning of the strict ones' \
         examples_by '"${CC:-cc}"' '$CFLAGS' '$STRICT'
-    for compiler in 'g++ -O3' 'clang++ -O1'; do
+    for compiler in 'g++ -O1' 'clang++ -O1'; do
         ! tool ${compiler% *} "the examples with CC=${compiler% *}" ||
             add_test "examples: with CC=${compiler% *}, no warning" \
                 examples_by $compiler -Wall -Wextra -Werror \

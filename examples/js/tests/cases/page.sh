@@ -108,15 +108,18 @@ page_size() {
     echo "note: $size bytes"
 }
 
-# The page names the address that it is built with now; it must be one.
+# The page that was built without an address names the one that it is built with
+# now; it must be one.
 page_address() {
-    mkdir -p own/examples/extras own/tests
-    cp -r "$root/examples/js" own/examples
-    cp "$root"/examples/extras/*.h own/examples/extras
-    cp "$root/statesampler.h" "$root/LICENSE" "$root/Makefile" own
-    cp "$root/tests/vectors.json" own/tests
+    (cd "$root" && quietly_web)
+    mkdir -p own/examples/extras own/tests own/build
+    cp -rp "$root/examples/js" own/examples
+    cp -p "$root"/examples/extras/*.h own/examples/extras
+    cp -p "$root/statesampler.h" "$root/LICENSE" "$root/Makefile" own
+    cp -p "$root/tests/vectors.json" own/tests
+    cp -rp "$root/build/web" own/build
     cd own
-    for address in https://example.org/a~b ''; do
+    for address in '' https://example.org/a~b; do
         quietly env MAKEFLAGS= "$MAKE" -s web RELEASE="$address"
         grep -o 'Its home is <a href="[^"]*"' build/web/index.html >home || :
         [ "$(cat home)" = "${address:+Its home is <a href=\"$address\"}" ]

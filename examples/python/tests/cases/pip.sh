@@ -167,9 +167,11 @@ typed() { # PYTHON COMMAND
         PIP_FIND_LINKS=$wheels sh -c "$2"
 }
 
+# The other ones are typed in with_torch.
 as_told() { # PYTHON
     no_network
-    { told README.md && told examples/python/README.md; } >commands
+    { told README.md && told examples/python/README.md; } | sort -u |
+        grep -v -e --system-site-packages >commands
     while read -r command; do
         typed "$1" "$command"
         [ "$(venv/bin/python -c 'from statesampler import Sampler
