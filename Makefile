@@ -31,8 +31,8 @@
 
 CFLAGS ?= -O2
 FILES ?=
-# Two more than there are processors: tests that kill processes mostly wait.
-JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))
+# Four more than there are processors: tests that kill processes mostly wait.
+JOBS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 4)))
 
 # Where stb_ds.h is, which some tests and examples use: STB=folder, or what
 # pkg-config says.

@@ -481,7 +481,8 @@ function listOf(name, values, of) {
 }
 
 /* Draws each item once before any comes again. The order has three parts: what
-   is in hands, what came, and what is left; see examples/extras/bag.h. */
+   is in hands, what came, and what is left; see examples/extras/bag.h. It is not
+   part of the WebAssembly, as a page without a bag would fetch it, too. */
 export class Bag extends Tagged {
     #items;
     #order;
