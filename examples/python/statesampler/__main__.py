@@ -32,9 +32,11 @@ mix are those of its datasets one after another.
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
   --all           of all ranks
-  --where INDEX   step, rank and slot of a sample; may be given several
-                  times; in a mix, in each of its dataset's epochs; without
-                  a history in the present one
+  --where INDEX   step, rank and slot of a sample, or rank and position if
+                  the run had a batch sampler of its own, whose batches no
+                  state holds; may be given several times; in a mix, in each
+                  of its dataset's epochs; without a history in the present
+                  one
   --epoch N       in this epoch, as FILE's ranks and weights serve it
   --world-size N  of a run of so many ranks that goes on from FILE
   --batch-size N  the DataLoader's, which the states of
@@ -75,10 +77,12 @@ class Recorded:
     """A state in a file, and its run. `of_loader`: a step of it is one sample
     per rank, as a StatefulDistributedSampler does not know the batches.
     ledger: the state of the Ledger whose sampler's state this is. history: what
-    a state_dict of a sampler for torch has; empty if nothing was done."""
+    a state_dict of a sampler for torch has; empty if nothing was done.
+    own_batches: a batch sampler of the user's own made the run's batches."""
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
-                 ledger=None, drop_last=False, history=None):
+                 ledger=None, drop_last=False, history=None,
+                 own_batches=False):
         stages, state = split_schedule(state)
         # The turn at which its stage ends, and its weights with that.
         self.stage = stages and int.from_bytes(stages[16:24], "little")
@@ -94,7 +98,7 @@ class Recorded:
             _batch_size(state) == 1)
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
         self.unit, self.base, self.short = 1, 0, 0
-        self.drop_last = drop_last
+        self.drop_last, self.own_batches = drop_last, own_batches
         if history is not None and not self.needs:
             from ._past import straight
             self.history = bytes.fromhex(history) or straight(
@@ -213,6 +217,8 @@ class Recorded:
                         "after it")
         if self.history:
             said.append(self._known())
+        if self.own_batches:
+            said.append("batches of a batch sampler of its own")
         if self.fingerprint is not None:
             said.append(f"fingerprint {cut(repr(self.fingerprint))}")
         return "; ".join(filter(None, (", ".join(said), self.needs)))
@@ -315,7 +321,8 @@ def _taken(path, rest):
             else:
                 del rest["history"]
             yield Recorded(path or "state", raw, True, fingerprint,
-                           history=history)
+                           history=history,
+                           own_batches=rest.get("own_batches") is True)
 
 
 def _raw(thing):
@@ -415,7 +422,7 @@ def choose(found, path):
     if path is not None:
         found = [each for each in found if each.path == path] or found
     states = {(each.state, each.history, each.of_loader, each.drop_last,
-               each.ledger is None)
+               each.own_batches, each.ledger is None)
               for each in found}
     if len(states) == 1 and path in (None, found[0].path):
         return found[0]
@@ -442,6 +449,14 @@ def steps(one, first, last, ranks):
             yield line(one, step, rank, one.at(step, rank) or ())
 
 
+def placed(index, epoch, place, dataset, steps):
+    """A line: with step and slot, or without."""
+    step, slot = (f" step {place.step}", f" slot {place.slot}") if steps else (
+        "", "")
+    return (f"{index}: epoch {epoch}{step} rank {place.rank}{slot} "
+            f"position {place.position}{dataset}")
+
+
 def where(one, index):
     """A line, and whether the sample is there."""
     try:
@@ -449,8 +464,8 @@ def where(one, index):
     except ValueError as error:
         return f"{index}: epoch {one.epoch}: {_plain(error)}", False
     dataset = f" dataset {one.dataset(place.step)}" if one.mixes else ""
-    return (f"{index}: epoch {one.epoch} step {place.step} rank {place.rank} "
-            f"slot {place.slot} position {place.position}{dataset}"), True
+    return placed(index, one.epoch, place, dataset,
+                  not one.own_batches), True
 
 
 # Steps that are looked up in a walk over a history.
@@ -487,7 +502,7 @@ def said(run, step, rank, epoch, source, batch):
                      *map(str, batch)])
 
 
-def history_where(run, epoch, index):
+def history_where(run, epoch, index, steps):
     """Prints a line for each place at which a sample was served: in a mix
     there may be millions. Returns whether there is one."""
     there, samples = False, 0
@@ -495,8 +510,7 @@ def history_where(run, epoch, index):
         samples = max(samples, run.samples())
         for place, source in run.places(epoch, index):
             dataset = f" dataset {source}" if run.sources else ""
-            print(f"{index}: epoch {epoch} step {place.step} rank {place.rank} "
-                  f"slot {place.slot} position {place.position}{dataset}")
+            print(placed(index, epoch, place, dataset, steps))
             there = True
     if there:
         return True
@@ -511,8 +525,8 @@ def history_where(run, epoch, index):
     return False
 
 
-def answer_history(run, asked):
-    """As answer() does, from the history."""
+def answer_history(run, asked, steps):
+    """As answer() does, from the history. steps: whether it knows them."""
     epoch, good, rank = asked.epoch, True, asked.rank or 0
     if epoch is None:
         epoch, _ = run.place
@@ -521,7 +535,7 @@ def answer_history(run, asked):
     if rank >= most:
         raise ValueError(f"there were at most {most} ranks, from 0 on")
     for index in asked.where:
-        good = history_where(run, epoch, index) and good
+        good = history_where(run, epoch, index, steps) and good
     if asked.steps is not None:
         for line in history_steps(run, epoch, *asked.steps,
                                   None if asked.all else rank):
@@ -596,6 +610,18 @@ class Asked:
             setattr(self, name[2:].replace("-", "_"), value)
 
 
+def check_batches(one, asked):
+    """That what is asked is in the state, or given."""
+    if one.own_batches:
+        if asked.steps is not None or asked.batch_size:
+            raise ValueError("the run had a batch sampler of its own, and the "
+                             "state does not hold its batches: ask --where, "
+                             "without --batch-size")
+    elif one.of_loader and not asked.batch_size:
+        raise ValueError("this state does not hold the DataLoader's "
+                         "batch_size: give it by --batch-size")
+
+
 def answer(asked):
     """Prints the answers; returns the exit status."""
     found, good = load(asked.file), True
@@ -612,14 +638,12 @@ def answer(asked):
                 _complain(asked.file, cut(one.path), _plain(error))
         return 0 if good else 1
     one = choose(found, asked.sampler)
-    if one.of_loader and not asked.batch_size:
-        raise ValueError("this state does not hold the DataLoader's "
-                         "batch_size: give it by --batch-size")
+    check_batches(one, asked)
     if one.history and not asked.straight:
         if asked.world_size or asked.batch_size and not one.of_loader:
             raise ValueError("its history knows ranks and batches")
         run = one.run(asked.batch_size, asked.drop_last)
-        return answer_history(run, asked)
+        return answer_history(run, asked, not one.own_batches)
     one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)
     rank = asked.rank or 0
     if rank >= one.world_size:

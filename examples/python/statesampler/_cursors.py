@@ -56,6 +56,8 @@ def state_of(state_dict, ours):
         for key in "fingerprint", "history":
             if not isinstance(state_dict.get(key, ""), str):
                 raise TypeError
+        if not isinstance(state_dict.get("own_batches", True), bool):
+            raise TypeError
         state = library_state(getattr(state, "tolist", lambda: state)())
     except (AttributeError, LookupError, TypeError, ValueError, RuntimeError):
         raise ValueError(f"this is not a state_dict of {ours}") from None

@@ -67,6 +67,7 @@ class _Resumable(Steps):
     _dealt = True           # accelerate may deal its batches to processes.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
     _past = None            # What was done to the run, where that is kept.
+    _own_batches = False    # It had batches of a user's own batch sampler.
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
                  read_ahead, changed, fingerprint, dataset=None):
@@ -140,6 +141,7 @@ class _Resumable(Steps):
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
+        self._own_batches = self._own_batches or takes.counted is not None
         self._share()
         return loop
 
@@ -304,6 +306,8 @@ class _Resumable(Steps):
         history = self._past and self._past.text(cursor or self._cursor)
         if history is not None:
             found["history"] = history
+        if self._own_batches:
+            found["own_batches"] = True
         return found
 
     @contextlib.contextmanager
@@ -454,7 +458,8 @@ class _Resumable(Steps):
         StatefulLoader counts, and after one, it raises RuntimeError: then say
         `epoch`, and `batches`.
 
-        "history" has what was done to the run, for python -m statesampler.
+        "history" has what was done to the run, for python -m statesampler, and
+        "own_batches" says that a CountedBatchSampler made its batches.
 
         With `batches` or `epoch`, the state after that many batches of that
         epoch instead; the defaults are none, and the current one. They count as
@@ -511,6 +516,7 @@ class _Resumable(Steps):
                                if state == given else None, state)
         self._give_up()
         self._cursor, self._past = cursor, past
+        self._own_batches = state_dict.get("own_batches", False)
         self._loaded = self._cursor.epoch, self._cursor.step
         self._share()
 

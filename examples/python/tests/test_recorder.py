@@ -1311,6 +1311,91 @@ class Command(Asked):
                 self.assertEqual((step * size + slot) // n, epoch)
 
 
+class Varied:
+    """A batch sampler with batches of 2, 3 and 1, again and again."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        left, sizes = iter(self.sampler), itertools.cycle([2, 3, 1])
+        return iter(lambda: list(itertools.islice(left, next(sizes))), [])
+
+
+class Same(Varied):
+    """The batches of a sampler that gives batches."""
+
+    def __iter__(self):
+        return iter(self.sampler)
+
+
+class OwnBatches(Asked):
+    """Of a run whose batches no state holds, only places are known."""
+
+    REFUSED = "the run had a batch sampler of its own, and the state does not"
+
+    def check(self, one, served):
+        """Each sample's place, from the history and without it."""
+        self.save({"sampler": one.state_dict()})
+        self.assertIn(", batches of a batch sampler of its own",
+                      self.ask()[0])
+        for said in [], ["--straight"]:
+            for asked in (["--steps", "0..1", "--batch-size", 2],
+                          ["--steps", "0..0"], ["--where", 3, "--steps=0..0"],
+                          ["--where", 3, "--batch-size", 2]):
+                self.assertIn(self.REFUSED,
+                              self.ask(*asked, status=1, said=said))
+            for position, index in enumerate(served):
+                self.assertEqual(
+                    self.ask("--where", index, said=said),
+                    [f"{index}: epoch 0 rank 0 position {position}"])
+
+    def test_a_run(self):
+        """Also one that goes on with plain batches, or from a copy."""
+        def make():
+            return Distributed(range(20), 1, 0, seed=3)
+
+        one, served = make(), []
+        self.save(one.state_dict())
+        self.assertIn("give it by --batch-size",
+                      self.ask("--where", 3, status=1))
+        loader = DataLoader(range(20), batch_sampler=Varied(one))
+        for batch in itertools.islice(loader, 3):
+            served += batch
+        self.check(one, served)
+        self.check(copy.deepcopy(one), served)
+        other = make()
+        other.load_state_dict(one.state_dict())
+        for batch in itertools.islice(DataLoader(range(20), 4, sampler=other),
+                                      2):
+            served += batch
+        self.check(other, served)
+        # A state of another run brings its own.
+        other.load_state_dict(make().state_dict())
+        self.assertNotIn("own_batches", other.state_dict())
+
+    def test_turns_and_groups(self):
+        for one, what in (
+                (RoundRobinBatchSampler([9, 6], 2, 0, 1), " dataset [01]"),
+                (RepeatSampler(range(20), 2, 3), "")):
+            loader = DataLoader(range(15 if what else 20),
+                                batch_sampler=Same(one) if what else
+                                Varied(one))
+            batch, *_ = itertools.islice(loader, 3)
+            self.save(one.state_dict())
+            self.assertIn(self.REFUSED, self.ask("--steps", "0..0", status=1))
+            self.assertRegex(
+                self.ask("--where", batch[0])[0],
+                f"^{batch[0]}: epoch 0 rank 0 position 0{what}$")
+
+    def test_what_is_no_mark(self):
+        one = Distributed(range(20), 1, 0)
+        for wrong in None, 1, "True", []:
+            state = {**one.state_dict(), "own_batches": wrong}
+            with self.assertRaisesRegex(ValueError, "is not a state_dict of"):
+                one.load_state_dict(state)
+
+
 class NotStraight(Asked):
     """What a state cannot know is refused, until --straight says it."""
 
