@@ -100,9 +100,7 @@ class Recorded:
         self.unit, self.base, self.short = 1, 0, 0
         self.drop_last, self.own_batches = drop_last, own_batches
         if history is not None and not self.needs:
-            from ._past import straight
-            self.history = bytes.fromhex(history) or straight(
-                library_state(state)).history()
+            self.history = _history(history, state)
 
     def open(self, epoch=None, drop_last=False, world_size=None,
              batch_size=None):
@@ -156,6 +154,8 @@ class Recorded:
 
     def run(self, size=None, drop_last=False):
         """What its history says of the run, in a loader's batches of a size."""
+        if self.history == _DAMAGED:
+            raise ValueError("its history is damaged")
         if self.mixes:
             place, state = MixPlace(), _mix(self.state)
             check(c.mix_describe(state, len(state), 0, None, place))
@@ -260,6 +260,19 @@ class Recorded:
                        self.of_loader else f"step {place}"]
 
 
+# A history of no length.
+_DAMAGED = b"SSH1"
+
+
+def _history(text, state):
+    """That of a state_dict. That it is damaged is said where it is asked."""
+    from ._past import straight
+    try:
+        return bytes.fromhex(text) or straight(library_state(state)).history()
+    except ValueError:
+        return _DAMAGED if text else b""
+
+
 def _mix(state):
     """The library's state in that of a mix."""
     return mix_state(library_state(state))
@@ -344,15 +357,17 @@ def _raw(thing):
 
 
 _READ = ("what is read is a state of statesampler.h, Sampler or Mix, a "
-         "checkpoint of torch.save, a pickle of protocol 2 or newer, and JSON")
+         "checkpoint of torch.save, a pickle of protocol 2 or newer, and JSON, "
+         "one value a file")
 
 
 def _in_folder(path):
     """The file of a folder that DeepSpeed wrote."""
     latest = os.path.join(path, "latest")
-    if os.path.exists(latest):
-        with open(latest) as file:
-            path = os.path.join(path, file.read().strip())
+    if os.path.isfile(latest):
+        with open(latest, "rb") as file:
+            name = file.read().decode("utf-8", "replace").strip()
+        path = os.path.join(path, name)
     for name in ("mp_rank_00_model_states.pt",
                  "zero_pp_rank_0_mp_rank_00_model_states.pt"):
         if os.path.exists(os.path.join(path, name)):
@@ -380,15 +395,30 @@ def _reader(begin):
                          + _READ)
     if begin[:1] == b"\x80":
         return _checkpoint.read_pickle
-    if begin.lstrip()[:1] in (b"{", b"["):
+    if _may_be_json(begin):
         return _json
     raise ValueError(f"it begins with {shown(begin[:8])}: {_READ}")
 
 
+def _may_be_json(begin):
+    """Also after blanks, and in the encodings that PowerShell writes."""
+    import json
+    text = begin.decode(json.detect_encoding(begin), "replace")
+    return text.strip()[:1] in ("", "{", "[")
+
+
 def _json(path):
     import json
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+    from ._checkpoint import Foreign
+    with open(path, "rb") as file:
+        text = file.read()
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if not error.msg.startswith("Extra data"):
+            raise
+        raise Foreign("more comes after its first JSON value, as in a "
+                      ".jsonl") from None
 
 
 def load(path):

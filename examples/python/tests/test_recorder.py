@@ -919,6 +919,33 @@ class Command(Asked):
         self.assertIn("name one of these",
                       self.ask("--where", 3, status=1))
 
+    def test_a_damaged_history(self):
+        """It is damaged, and not the others, nor its own state."""
+        one = Distributed(range(20), 1, 0, batch_size=1)
+        for _ in zip(range(2), counted(one)):
+            pass
+        good = one.state_dict()
+        odd = "53534831 is no history"
+        for history in odd, odd[:8], "53534831" + 32 * "00", "53534831\ud800":
+            self.save({"bad": {**good, "history": history}, "good": good})
+            said = self.ask(status=1, said=())
+            self.assertEqual([line.split(": ")[:-1] for line in said],
+                             [["good"], ["statesampler", self.path, "bad"]])
+            asked = ("--where", one.at(1)[0], "--batch-size", 2,
+                     "--sampler")
+            self.assertEqual(len(self.ask(*asked, "good", said=())), 1)
+            self.assertIn("size of" if history[-2:] == "00" else
+                          "its history is damaged",
+                          self.ask(*asked, "bad", said=(), status=1))
+            self.assertEqual(self.ask(*asked, "bad"),
+                             self.ask(*asked, "good"))
+        bad = good["state"].clone()
+        bad[50] += 1
+        self.save({"bad": {**good, "state": bad, "history": ""}, "good": good})
+        self.assertEqual(len(self.ask(*asked, "good", said=())), 1)
+        self.assertIn("the state's bytes have changed",
+                      self.ask(*asked, "bad", said=(), status=1))
+
     def test_some_states_say_nothing(self):
         """The others do, and which do not is said."""
         one = Sampler(20, 0, 1, 5).save(history=False)
@@ -972,6 +999,7 @@ class Command(Asked):
                         "here": whole[3:-1], "set": {3}}, self.path,
                        pickle_protocol=protocol)
         self.assertFalse(os.path.exists(self.path + "-touched"))
+        self.save({"long": whole.long()[3:-1]})
         said = self.ask()
         with zipfile.ZipFile(self.path) as archive:
             files = [(each, archive.read(each)) for each in archive.namelist()]
@@ -1039,17 +1067,32 @@ class Command(Asked):
             # Tensors that pickle.dump wrote.
             tensor = torch.frombuffer(bytearray(b"a" + state),
                                       dtype=torch.uint8)
-            self.write(pickle.dumps({
+            held = {
                 "model": torch.rand(3, 4), "s": [tensor[1:], tensor],
-                "t": tensor[1:], "tokens": torch.tensor([83, 83, 77])},
-                protocol))
-            self.assertEqual([line.split(":")[0] for line in self.ask()],
-                             ["s[0]", "t"])
-            self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+                "t": tensor[1:], "long": tensor.long()[1:],
+                "int": tensor.int()[1:], "short": tensor.short()[1:],
+                "more": tensor.short()[1:] + 256 * (tensor[1:] == 1),
+                "parameter": torch.nn.Parameter(tensor[1:], False),
+                "tokens": torch.tensor([83, 83, 77])}
+            for write in (lambda: self.write(pickle.dumps(held, protocol)),
+                          lambda: torch.save(held, self.path,
+                                             pickle_protocol=protocol)):
+                write()
+                self.assertEqual([line.split(":")[0] for line in self.ask()],
+                                 ["s[0]", "t", "long", "int", "short",
+                                  "parameter"])
+                self.assertEqual(len(self.ask("--steps", "0..3")), 4)
         for text in ('{"text": "%s", "list": %s}', ' ["%s", %s]'):
             self.write((text % (state.hex(), [*state])).encode())
-            self.assertEqual(len(self.ask()), 2)
-            self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+            text = text % (state.hex(), [*state])
+            for written in (text.encode(), text.encode("utf-8-sig"),
+                            text.encode("utf-16"), b"\r\n" * 20 +
+                            text.encode() + b"\n"):
+                self.write(written)
+                self.assertEqual(len(self.ask()), 2)
+                self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+            self.write(text.encode() + b"\n" + text.encode())
+            self.assertRegex(self.ask(status=1), "as in a .jsonl: what is .*")
 
     def test_folders(self):
         """DeepSpeed's has what its client_state had."""
@@ -1068,9 +1111,17 @@ class Command(Asked):
                     self.assertEqual(self.ask("--steps", "1..1"), lines(
                         0, [[one.at(1).tolist()]], 1, 1))
             os.unlink(os.path.join(step, name))
-        for folder in top, step:
-            with unittest.mock.patch.object(self, "path", folder):
-                self.assertIn("name a file in it", self.ask(status=1))
+        latest = os.path.join(top, "latest")
+        for odd in None, b"", b"\xff\xfe\0/", b"a" * 9999, "a folder":
+            if odd == "a folder":
+                os.unlink(latest)
+                os.mkdir(latest)
+            elif odd is not None:
+                with open(latest, "wb") as file:
+                    file.write(odd)
+            for folder in top, step:
+                with unittest.mock.patch.object(self, "path", folder):
+                    self.assertIn("name a file in it", self.ask(status=1))
 
     def test_without_torch(self):
         """Which would take a second to import, nor what takes much of the time
