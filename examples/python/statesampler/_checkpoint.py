@@ -157,7 +157,8 @@ class _Reader(_Plain):
             # Not by seek, which reads all bytes before a view's.
             file = self._archive.fp
             file.seek(info.header_offset + 26)
-            file.seek(sum(struct.unpack("<HH", file.read(4))) + offset * width, 1)
+            named = sum(struct.unpack("<HH", file.read(4)))
+            file.seek(named + offset * width, 1)
             return _state(file, size[0], width)
         with self._archive.open(info) as file:
             file.seek(offset * width)

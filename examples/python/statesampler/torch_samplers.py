@@ -13,7 +13,7 @@ import torch.distributed as dist
 from torch.utils.data import ConcatDataset, DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import (choice, cut, flag, items, other_fingerprint,
+from ._arguments import (choice, flag, items, length_of, other_fingerprint,
                          own_fingerprint, shown, text_of, whole,
                          whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
@@ -47,7 +47,7 @@ def no_sampler(init):
                     hasattr(given, "__getitem__") and not (
                         hasattr(given, "__iter__") or
                         hasattr(given, "tolist"))):
-                raise TypeError(
+                raise ValueError(
                     f"{self._owner} takes {self._takes} as a list, not a "
                     f"{type(given).__name__}. (A dataset is for the "
                     "DataLoader.)")
@@ -602,19 +602,13 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                             dataset)
         self.dataset = dataset
         self.batch_size = batch_size
-        try:
-            length = len(dataset)
-        except (TypeError, OverflowError) as error:
-            raise ValueError("dataset should have a len(), but got "
-                             f"{type(dataset).__name__}: {cut(str(error))}"
-                             ) from None
+        length = length_of("dataset", dataset)
         # A step is one sample per rank, so that the loader can make any
         # batches.
         make = self._cursors if weights is None else functools.partial(
             WeightedCursor, weights)
         self._cursor = make(
-            whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
-            self.num_replicas, 1, seed=seed, stream=whole(
+            length, self.rank, self.num_replicas, 1, seed=seed, stream=whole(
                 "stream", stream, 0, 2**64), shuffle=shuffle, tail=tail,
             partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)

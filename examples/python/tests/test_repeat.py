@@ -420,7 +420,7 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "read_ahead is no more"):
             RepeatSampler(range(10), 2, read_ahead=-1)
         for wrong in (iter([1]), 2), (None, 2), (range(9), 2, 3, 1, "no"):
-            with self.assertRaises(TypeError):
+            with self.assertRaises(ValueError):
                 RepeatSampler(*wrong)
         sampler = make()
         for name in ("mini_repeat_count", "batch_size", "repeat_count",

@@ -202,7 +202,7 @@ class RoundRobins(unittest.TestCase):
                 for value in (None, "False", 2, [], [True], torch.ones(2),
                               torch.ones(2).numpy()):
                     with self.assertRaisesRegex(
-                            TypeError, f"{name} should be a bool, but got "
+                            ValueError, f"{name} should be a bool, but got "
                             f"{name}=.*, a {type(value).__name__}"):
                         make(**{name: value})
 
