@@ -83,6 +83,17 @@ def whole(what, value, least, below):
     return number
 
 
+def length_of(what, dataset):
+    """The length of a dataset."""
+    try:
+        length = len(dataset)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{what} should have a len(), but got "
+                         f"{type(dataset).__name__}: {cut(str(error))}"
+                         ) from None
+    return whole(f"len({what})", length, 0, 2**62 + 1)
+
+
 def whole_batch_size(value):
     """The same messages as torch's BatchSampler, but numpy's integers are
     accepted."""

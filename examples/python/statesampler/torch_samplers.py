@@ -13,7 +13,7 @@ import torch.distributed as dist
 from torch.utils.data import ConcatDataset, DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import (choice, cut, flag, items, other_fingerprint,
+from ._arguments import (choice, flag, items, length_of, other_fingerprint,
                          own_fingerprint, shown, text_of, whole,
                          whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, state_of
@@ -64,6 +64,8 @@ class _Resumable(Steps):
 
     _gives_batches = False  # Else indices.
     _described = None       # How many samples it has a length or group of.
+    _dataset_is = None      # The attribute that is its dataset, if it has one,
+    _length_then = None     # and how long that was when this was made.
     _dealt = True           # accelerate may deal its batches to processes.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
     _past = None            # What was done to the run, where that is kept.
@@ -125,6 +127,13 @@ class _Resumable(Steps):
                 f"{self._owner} takes {self._takes}: it has "
                 f"{self._described}, but the dataset has {len(dataset)}")
 
+    def _check_own_dataset(self):
+        """The same of the one it was made of, which may change in place. After
+        a resize the old one, or the new."""
+        dataset = getattr(self, self._dataset_is or "", None)
+        if hasattr(dataset, "__len__") and len(dataset) != self._length_then:
+            self._check_dataset(dataset)
+
     @locked
     def _open(self, takes, alive):
         """Begins a loop of a StatefulLoader. None if it is inside another one
@@ -135,6 +144,7 @@ class _Resumable(Steps):
         if before is not None and before.waits():
             return None
         self._compare_ranks()
+        self._check_own_dataset()
         self._close()
         self._uncounted = False
         self._shared.forget()
@@ -159,6 +169,7 @@ class _Resumable(Steps):
             this = loop.iteration = Iteration(loop)
         else:
             self._compare_ranks()
+            self._check_own_dataset()
             self._refuse_two_skips()
             self._close()
             this = self._alone = Iteration(Begun(self._cursor))
@@ -577,6 +588,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     _owner = "StatefulDistributedSampler"
     _takes = "the length of its dataset (see also resize)"
     _cursors = SamplerCursor
+    _dataset_is = "dataset"
     _described = property(lambda self: self._cursor.num_samples)
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
@@ -596,19 +608,13 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                             dataset)
         self.dataset = dataset
         self.batch_size = batch_size
-        try:
-            length = len(dataset)
-        except (TypeError, OverflowError) as error:
-            raise ValueError("dataset should have a len(), but got "
-                             f"{type(dataset).__name__}: {cut(str(error))}"
-                             ) from None
+        self._length_then = length = length_of("dataset", dataset)
         # A step is one sample per rank, so that the loader can make any
         # batches.
         make = self._cursors if weights is None else functools.partial(
             WeightedCursor, weights)
         self._cursor = make(
-            whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
-            self.num_replicas, 1, seed=seed, stream=whole(
+            length, self.rank, self.num_replicas, 1, seed=seed, stream=whole(
                 "stream", stream, 0, 2**64), shuffle=shuffle, tail=tail,
             partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)

@@ -794,6 +794,48 @@ class Items(unittest.TestCase):
                             f"{count}"):
                         make()
 
+    def test_a_dataset_that_grows(self):
+        """In place, where nothing but the sampler sees it: in a loop that
+        nothing counts, and in a loader whose inside is not known."""
+        class Unknown:
+            def __init__(self, loader):
+                self.inner = loader
+
+            def __iter__(self):
+                return iter(self.inner)
+
+        for make, workers in itertools.product(
+                (lambda data: Distributed(data, 1, 0),
+                 lambda data: RepeatSampler(data, 1, 2)), (0, 1)):
+            data = list(range(20))
+            sampler = make(data)
+            plain = Uncounted(data, 4, sampler=sampler, num_workers=workers)
+            loaders = plain, StatefulLoader(Unknown(plain), sampler, items=4)
+            for count, loader in itertools.product((20, 30, 18), loaders):
+                data[:] = range(count)
+                sampler.begin(0)
+                if count == 20:
+                    self.assertEqual(len(list(loader)), 5)
+                    continue
+                with self.assertRaisesRegex(ValueError, "has 20, but the data"
+                                            f"set has {count}"):
+                    list(loader)
+                self.assertEqual((sampler.epoch, sampler.remaining), (0, 20))
+                data[:] = range(20)     # What was wrong is not kept.
+                self.assertEqual(len(list(loader)), 5)
+
+    def test_a_dataset_that_grows_and_a_resize(self):
+        data = list(range(20))
+        sampler = Distributed(data, 1, 0, shuffle=False)
+        sampler.resize(30)      # Of another list, perhaps.
+        self.assertEqual(len(list(sampler)), 30)
+        data[:] = range(30)
+        self.assertEqual(len(list(sampler)), 30)
+        data[:] = range(31)
+        with self.assertRaisesRegex(ValueError, "has 30, but the dataset has "
+                                    "31"):
+            list(sampler)
+
     def test_lengths_of_each(self):
         """Those of the parts of a ConcatDataset, which may be divided further,
         or told together."""
