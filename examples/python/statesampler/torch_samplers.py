@@ -58,9 +58,10 @@ def no_sampler(init):
 class _Resumable(Steps):
     """A cursor (a Sampler or a Mix) and the current loop. Between loops the
     cursor stands where the next loop begins. While a StatefulLoader counts a
-    loop, settling moves the cursor to the place after what it returned; it does
-    not move in a loop that nothing counts. Subclasses define _owner, their
-    name; _cursor; and _length."""
+    loop, settling moves the cursor to the place after what it returned. In a
+    loop that nothing counts it stays, so that the next one begins the epoch
+    again; of what has no end, it goes with all that was taken. Subclasses
+    define _owner, their name; _cursor; and _length."""
 
     _gives_batches = False  # Else indices.
     _described = None       # How many samples it has a length or group of.
@@ -264,6 +265,13 @@ class _Resumable(Steps):
             if alone.has_all() and not again:
                 self._turn_over()
             alone.give_up()
+            if alone.begun.total is None:
+                warnings.warn(
+                    "a loop over this sampler was left that nothing counted. As"
+                    " it has no end, the next loop goes on after all that was "
+                    "taken, which is more than was received if workers or "
+                    "threads take ahead: loop over StatefulLoader(loader, "
+                    "sampler)", stacklevel=5)
 
     def _give_up(self):
         """Ends the current loop; continuing it is an error."""

@@ -318,6 +318,45 @@ class NotCounted(unittest.TestCase):
                 place()
                 sampler.state_dict()
 
+    def test_what_has_no_end(self):
+        """The next loop goes on after what was taken, also by workers ahead,
+        and says so. Not if the place was said since."""
+        for make, name in (
+                (lambda: Distributed(range(15), 1, 0, tail="carry"), "sampler"),
+                (lambda: RoundRobin([9, 6], 2, 0, 1, stop="never"),
+                 "batch_sampler"),
+                (lambda: PackedBatchSampler([3] * 15, 9, 0, 1, endless=True),
+                 "batch_sampler")):
+            for workers in 0, 1:
+                def over(sampler, kind):
+                    return iter(kind(range(15), num_workers=workers,
+                                     **{name: sampler}))
+
+                whole = list(itertools.islice(over(make(), Uncounted), 9))
+                sampler = make()
+                state = sampler.state_dict()
+                for kind in Uncounted, Counting:
+                    next(over(sampler, Uncounted))
+                    with self.assertWarnsRegex(
+                            UserWarning, r"over StatefulLoader\(loader"):
+                        batch = next(over(sampler, kind))
+                    self.assertEqual(batch == whole[1], workers == 0)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        sampler.load_state_dict(state)
+                        next(over(sampler, Uncounted))
+                        sampler.load_state_dict(state)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    for i in range(0, 9, 3):
+                        self.assertEqual(list(itertools.islice(
+                            over(sampler, Counting), 3)), whole[i:i + 3])
+                        sampler.state_dict()
+        with warnings.catch_warnings():     # Of what has an end, nothing is
+            warnings.simplefilter("error")  # lost: it begins again.
+            loader = Uncounted(range(15), sampler=Distributed(range(15), 1, 0))
+            self.assertEqual(next(iter(loader)), next(iter(loader)))
+
     def test_in_a_worker(self):
         for context in STARTS:
             sampler = Distributed(range(15), 1, 0)
