@@ -244,6 +244,8 @@ class _Resumable(Steps):
         `again` it is that place."""
         self._settle()
         loop, alone = self._loop, self._alone
+        if loop is not None:
+            loop.check_taken()
         self._loop = self._alone = None
         if loop is not None:
             loop.over = True
@@ -350,7 +352,7 @@ class _Resumable(Steps):
         have all that was taken for them."""
         loop = self._loop
         if loop is not None:
-            loop.takes.check(loop.batches)
+            loop.check_whole()
         self._settle()
 
     def __len__(self):

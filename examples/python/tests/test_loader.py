@@ -522,13 +522,39 @@ class NotCounted(unittest.TestCase):
                 list(loader)
 
     def test_another_sampler(self):
-        """Than the batch sampler's: it gives nothing."""
-        mine, other = (Distributed(range(20), 1, 0) for _ in range(2))
-        loader = StatefulLoader(Uncounted(
-            range(20), batch_sampler=CountedBatchSampler(
-                BatchSampler(mine, 4, False), other)), other)
-        with self.assertRaisesRegex(RuntimeError, "none was of this sampler"):
-            list(loader)
+        """Than the batch sampler's: it gives nothing. Whoever asks where the
+        loop is hears it, and who leaves it, at its end, or when the next one
+        begins."""
+        for workers, tail in itertools.product((0, 1), ("pad", "carry")):
+            mine, other = (Distributed(range(20), 1, 0, batch_size=4, tail=tail)
+                           for _ in range(2))
+            loader = StatefulLoader(Uncounted(
+                range(20), num_workers=workers,
+                batch_sampler=CountedBatchSampler(itertools.islice(
+                    BatchSampler(mine, 4, False), 5), other)), other)
+            served = iter(loader)
+            for batches in 1, 2:
+                next(served)
+                for ask in (loader.state_dict, lambda: other.remaining,
+                            lambda: other.start_iter,
+                            lambda: copy.copy(other)):
+                    with self.assertRaisesRegex(
+                            RuntimeError, f"{batches} batches, and none was "
+                            "of this sampler"):
+                        ask()
+            for _ in range(2):
+                with self.assertRaisesRegex(RuntimeError, "none was of this"):
+                    next(iter(loader))
+            with self.assertRaisesRegex(RuntimeError, "none was of this"):
+                list(served)
+            other.begin(0)
+            self.assertEqual(raw(loader.state_dict()), raw(Distributed(
+                range(20), 1, 0, tail=tail).state_dict()))
+        # A rank may have nothing to give.
+        other = Distributed(range(1), 2, 1, tail="uneven")
+        for _ in StatefulLoader(Uncounted(range(1), batch_sampler=(
+                CountedBatchSampler([[0], [0]], other))), other):
+            other.state_dict()
 
     def test_a_batch_that_is_late(self):
         """A thread's queue is empty, and is asked again."""
