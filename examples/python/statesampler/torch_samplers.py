@@ -68,6 +68,8 @@ class _Resumable(Steps):
     _dataset_is = None      # The attribute that is its dataset, if it has one,
     _length_then = None     # and how long that was when this was made.
     _dealt = True           # accelerate may deal its batches to processes.
+    _batch_said = None      # How many indices a loader's batch has, if said.
+    _varies = False         # Those of its StatefulLoader may be of any size.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
     _past = None            # What was done to the run, where that is kept.
 
@@ -483,6 +485,11 @@ class _Resumable(Steps):
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
         too."""
+        if batches is not None and self._varies:
+            raise ValueError(
+                "the batches of a CountedBatchSampler may be of any size, so "
+                "that their number says no place: say state_dict(), after the "
+                "last one")
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
             cursor = self._in_epoch(epoch, batches)
@@ -559,7 +566,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         loop raises RuntimeError if torch.distributed has other values by then.
         seed must be the same on every rank.
     batch_size: the unit of state_dict(batches=) and of VISSL's start_iter and
-        set_start_iter. Nothing else needs it.
+        set_start_iter. Nothing else needs it. Another one than a
+        StatefulLoader's raises ValueError.
     partition: "interleaved", as in torch, or "blocked": each rank gets a
         contiguous part of the order. (VISSL's sampler is "blocked" with
         drop_last.)
@@ -600,6 +608,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     _cursors = SamplerCursor
     _dataset_is = "dataset"
     _described = property(lambda self: self._cursor.num_samples)
+    _batch_said = property(lambda self: self.batch_size)
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,

@@ -785,6 +785,50 @@ class Items(unittest.TestCase):
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
 
+    def test_another_batch_size(self):
+        """Than the sampler's, in whose batches places are said."""
+        class Mine(BatchSampler):
+            pass
+
+        sampler = Distributed(range(20), 1, 0, batch_size=4)
+        for size in 1, 2, 8:
+            loader = Uncounted(range(20), size, sampler=sampler)
+            for make in (lambda: Counting(range(20), size, sampler=sampler),
+                         lambda: StatefulLoader(loader, sampler),
+                         lambda: StatefulLoader(Background(
+                             range(20), size, sampler=sampler), sampler),
+                         lambda: StatefulLoader(filter(None, loader), sampler,
+                                                items=8)):
+                with self.assertRaisesRegex(
+                        ValueError, "batch_size=4, but a batch of the loader "
+                        "takes [128] samples"):
+                    make()
+        # Who makes batches of what has none says how large they are.
+        for loader in (StatefulLoader(sampler, sampler),
+                       StatefulLoader(iter(sampler), sampler, items=1),
+                       Counting(range(20), batch_size=None, sampler=sampler,
+                                collate_fn=None)):
+            list(itertools.islice(loader, 8))
+            self.assertEqual(sampler.start_iter, 2)
+            sampler.begin(0)
+        # A RepeatSampler's are none of the loader's.
+        list(Counting(range(20), 3, sampler=RepeatSampler(range(20), 2, 4)))
+        sampler.batch_size = 5
+        loader = Counting(range(20), 5, sampler=sampler)
+        sampler.state_dict(batches=1)
+        sampler.batch_size = 4
+        with self.assertRaisesRegex(ValueError, "has batch_size=4"):
+            list(loader)
+        # Batches of any size have no number of samples.
+        loader = Counting(range(20), batch_sampler=Mine(sampler, 5, False))
+        next(iter(loader))
+        for options in {}, {"epoch": 0}:
+            with self.assertRaisesRegex(ValueError, "say state_dict"):
+                sampler.state_dict(batches=1, **options)
+            sampler.state_dict(**options)
+        Counting(range(20), 4, sampler=sampler)
+        sampler.state_dict(batches=1)
+
     def test_uneven_ranks(self):
         """One of which has a sample less: it is at the end where the others
         are, and not before."""
