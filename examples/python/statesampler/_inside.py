@@ -169,6 +169,8 @@ def look_into(loader, sampler, items):
             "that accelerate deals to), or put your batch sampler into "
             "CountedBatchSampler(batch_sampler, sampler)")
     _check_length(loader, sampler, takes)
+    if layers or takes.unit > 1:    # Else the loader makes no batches.
+        _check_batch_size(sampler, takes)
     return takes
 
 
@@ -281,6 +283,17 @@ def _whole_steps(processes, sampler, inner):
     except (AttributeError, TypeError):
         return False
     return sampler.drop_last and dealt // max(len(sampler), 1) % step == 0
+
+
+def _check_batch_size(sampler, takes):
+    """What one says is a batch must be one, as places are said in batches."""
+    said = sampler._batch_said
+    if None not in (said, takes.unit) and said != takes.unit:
+        raise ValueError(
+            f"this {sampler._owner} has batch_size={said}, but a batch of the "
+            f"loader takes {takes.unit} samples, of all processes that "
+            "accelerate deals to: make it with that, as start_iter and "
+            "state_dict(batches=) count so, or with none")
 
 
 def _check_length(loader, sampler, takes):

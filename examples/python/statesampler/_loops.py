@@ -81,15 +81,26 @@ class Loop(Begun):
                 "InfiniteDataLoader (use persistent_workers=True instead), or "
                 "a worker process iterates a copy of the sampler")
 
+    def check_taken(self):
+        """That the batches were of the sampler: at least one."""
+        if self.batches and self.own != 0 and self.iteration is None and (
+                not self.takes.elsewhere):
+            raise RuntimeError(
+                f"the loader returned {self.batches} batches, and none was of "
+                "this sampler: pass StatefulLoader and CountedBatchSampler the "
+                "one that is in it. (If it comes later, begin(epoch) begins "
+                "anew.)")
+
+    def check_whole(self):
+        """That the batches have what was taken, so that there is a state."""
+        self.check_taken()
+        self.takes.check(self.batches)
+
     def check_end(self):
         """Whether so many batches can be those of the sampler."""
+        self.check_taken()
         if self.own is None or self.takes.elsewhere:
             return
-        if self.own and self.batches and self.iteration is None:
-            raise RuntimeError(
-                "the loader returned all its batches, and none was of this "
-                "sampler: pass StatefulLoader and CountedBatchSampler the one "
-                "that is in it")
         if self.takes.is_off(self.own, self.batches + self.failed):
             raise RuntimeError(
                 f"the loader returned {self.batches} batches"

@@ -90,7 +90,7 @@ class _Stateful:
     takes of it."""
 
     def _wrap(self):
-        self._look()
+        self._counts._varies = self._look().counted is not None
         self._counts._loader = weakref.ref(self)
 
     def state_dict(self):

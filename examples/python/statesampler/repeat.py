@@ -35,6 +35,7 @@ class RepeatSampler(_Resumable, _TorchSampler):
     """
 
     _owner, _takes = "RepeatSampler", "the length of its dataset"
+    _dataset_is = "data_source"
     _described = property(lambda self: self.num_samples)
     _fixed = _Resumable._fixed + (
         "mini_repeat_count", "batch_size", "repeat_count", "num_samples")
@@ -45,7 +46,8 @@ class RepeatSampler(_Resumable, _TorchSampler):
         _Resumable.__init__(self, 1, 0, shuffle, seed, True, read_ahead,
                             changed, fingerprint, data_source)
         self.data_source = data_source
-        self.num_samples = length = length_of("data_source", data_source)
+        self.num_samples = self._length_then = length = length_of(
+            "data_source", data_source)
         self.batch_size = whole_batch_size(batch_size)
         batch = self.batch_size
         self.mini_repeat_count = copies = whole(

@@ -318,6 +318,45 @@ class NotCounted(unittest.TestCase):
                 place()
                 sampler.state_dict()
 
+    def test_what_has_no_end(self):
+        """The next loop goes on after what was taken, also by workers ahead,
+        and says so. Not if the place was said since."""
+        for make, name in (
+                (lambda: Distributed(range(15), 1, 0, tail="carry"), "sampler"),
+                (lambda: RoundRobin([9, 6], 2, 0, 1, stop="never"),
+                 "batch_sampler"),
+                (lambda: PackedBatchSampler([3] * 15, 9, 0, 1, endless=True),
+                 "batch_sampler")):
+            for workers in 0, 1:
+                def over(sampler, kind):
+                    return iter(kind(range(15), num_workers=workers,
+                                     **{name: sampler}))
+
+                whole = list(itertools.islice(over(make(), Uncounted), 9))
+                sampler = make()
+                state = sampler.state_dict()
+                for kind in Uncounted, Counting:
+                    next(over(sampler, Uncounted))
+                    with self.assertWarnsRegex(
+                            UserWarning, r"over StatefulLoader\(loader"):
+                        batch = next(over(sampler, kind))
+                    self.assertEqual(batch == whole[1], workers == 0)
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        sampler.load_state_dict(state)
+                        next(over(sampler, Uncounted))
+                        sampler.load_state_dict(state)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    for i in range(0, 9, 3):
+                        self.assertEqual(list(itertools.islice(
+                            over(sampler, Counting), 3)), whole[i:i + 3])
+                        sampler.state_dict()
+        with warnings.catch_warnings():     # Of what has an end, nothing is
+            warnings.simplefilter("error")  # lost: it begins again.
+            loader = Uncounted(range(15), sampler=Distributed(range(15), 1, 0))
+            self.assertEqual(next(iter(loader)), next(iter(loader)))
+
     def test_in_a_worker(self):
         for context in STARTS:
             sampler = Distributed(range(15), 1, 0)
@@ -483,13 +522,39 @@ class NotCounted(unittest.TestCase):
                 list(loader)
 
     def test_another_sampler(self):
-        """Than the batch sampler's: it gives nothing."""
-        mine, other = (Distributed(range(20), 1, 0) for _ in range(2))
-        loader = StatefulLoader(Uncounted(
-            range(20), batch_sampler=CountedBatchSampler(
-                BatchSampler(mine, 4, False), other)), other)
-        with self.assertRaisesRegex(RuntimeError, "none was of this sampler"):
-            list(loader)
+        """Than the batch sampler's: it gives nothing. Whoever asks where the
+        loop is hears it, and who leaves it, at its end, or when the next one
+        begins."""
+        for workers, tail in itertools.product((0, 1), ("pad", "carry")):
+            mine, other = (Distributed(range(20), 1, 0, batch_size=4, tail=tail)
+                           for _ in range(2))
+            loader = StatefulLoader(Uncounted(
+                range(20), num_workers=workers,
+                batch_sampler=CountedBatchSampler(itertools.islice(
+                    BatchSampler(mine, 4, False), 5), other)), other)
+            served = iter(loader)
+            for batches in 1, 2:
+                next(served)
+                for ask in (loader.state_dict, lambda: other.remaining,
+                            lambda: other.start_iter,
+                            lambda: copy.copy(other)):
+                    with self.assertRaisesRegex(
+                            RuntimeError, f"{batches} batches, and none was "
+                            "of this sampler"):
+                        ask()
+            for _ in range(2):
+                with self.assertRaisesRegex(RuntimeError, "none was of this"):
+                    next(iter(loader))
+            with self.assertRaisesRegex(RuntimeError, "none was of this"):
+                list(served)
+            other.begin(0)
+            self.assertEqual(raw(loader.state_dict()), raw(Distributed(
+                range(20), 1, 0, tail=tail).state_dict()))
+        # A rank may have nothing to give.
+        other = Distributed(range(1), 2, 1, tail="uneven")
+        for _ in StatefulLoader(Uncounted(range(1), batch_sampler=(
+                CountedBatchSampler([[0], [0]], other))), other):
+            other.state_dict()
 
     def test_a_batch_that_is_late(self):
         """A thread's queue is empty, and is asked again."""
@@ -720,6 +785,50 @@ class Items(unittest.TestCase):
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
 
+    def test_another_batch_size(self):
+        """Than the sampler's, in whose batches places are said."""
+        class Mine(BatchSampler):
+            pass
+
+        sampler = Distributed(range(20), 1, 0, batch_size=4)
+        for size in 1, 2, 8:
+            loader = Uncounted(range(20), size, sampler=sampler)
+            for make in (lambda: Counting(range(20), size, sampler=sampler),
+                         lambda: StatefulLoader(loader, sampler),
+                         lambda: StatefulLoader(Background(
+                             range(20), size, sampler=sampler), sampler),
+                         lambda: StatefulLoader(filter(None, loader), sampler,
+                                                items=8)):
+                with self.assertRaisesRegex(
+                        ValueError, "batch_size=4, but a batch of the loader "
+                        "takes [128] samples"):
+                    make()
+        # Who makes batches of what has none says how large they are.
+        for loader in (StatefulLoader(sampler, sampler),
+                       StatefulLoader(iter(sampler), sampler, items=1),
+                       Counting(range(20), batch_size=None, sampler=sampler,
+                                collate_fn=None)):
+            list(itertools.islice(loader, 8))
+            self.assertEqual(sampler.start_iter, 2)
+            sampler.begin(0)
+        # A RepeatSampler's are none of the loader's.
+        list(Counting(range(20), 3, sampler=RepeatSampler(range(20), 2, 4)))
+        sampler.batch_size = 5
+        loader = Counting(range(20), 5, sampler=sampler)
+        sampler.state_dict(batches=1)
+        sampler.batch_size = 4
+        with self.assertRaisesRegex(ValueError, "has batch_size=4"):
+            list(loader)
+        # Batches of any size have no number of samples.
+        loader = Counting(range(20), batch_sampler=Mine(sampler, 5, False))
+        next(iter(loader))
+        for options in {}, {"epoch": 0}:
+            with self.assertRaisesRegex(ValueError, "say state_dict"):
+                sampler.state_dict(batches=1, **options)
+            sampler.state_dict(**options)
+        Counting(range(20), 4, sampler=sampler)
+        sampler.state_dict(batches=1)
+
     def test_uneven_ranks(self):
         """One of which has a sample less: it is at the end where the others
         are, and not before."""
@@ -793,6 +902,48 @@ class Items(unittest.TestCase):
                             ValueError, "it has 20, but the dataset has "
                             f"{count}"):
                         make()
+
+    def test_a_dataset_that_grows(self):
+        """In place, where nothing but the sampler sees it: in a loop that
+        nothing counts, and in a loader whose inside is not known."""
+        class Unknown:
+            def __init__(self, loader):
+                self.inner = loader
+
+            def __iter__(self):
+                return iter(self.inner)
+
+        for make, workers in itertools.product(
+                (lambda data: Distributed(data, 1, 0),
+                 lambda data: RepeatSampler(data, 1, 2)), (0, 1)):
+            data = list(range(20))
+            sampler = make(data)
+            plain = Uncounted(data, 4, sampler=sampler, num_workers=workers)
+            loaders = plain, StatefulLoader(Unknown(plain), sampler, items=4)
+            for count, loader in itertools.product((20, 30, 18), loaders):
+                data[:] = range(count)
+                sampler.begin(0)
+                if count == 20:
+                    self.assertEqual(len(list(loader)), 5)
+                    continue
+                with self.assertRaisesRegex(ValueError, "has 20, but the data"
+                                            f"set has {count}"):
+                    list(loader)
+                self.assertEqual((sampler.epoch, sampler.remaining), (0, 20))
+                data[:] = range(20)     # What was wrong is not kept.
+                self.assertEqual(len(list(loader)), 5)
+
+    def test_a_dataset_that_grows_and_a_resize(self):
+        data = list(range(20))
+        sampler = Distributed(data, 1, 0, shuffle=False)
+        sampler.resize(30)      # Of another list, perhaps.
+        self.assertEqual(len(list(sampler)), 30)
+        data[:] = range(30)
+        self.assertEqual(len(list(sampler)), 30)
+        data[:] = range(31)
+        with self.assertRaisesRegex(ValueError, "has 30, but the dataset has "
+                                    "31"):
+            list(sampler)
 
     def test_lengths_of_each(self):
         """Those of the parts of a ConcatDataset, which may be divided further,

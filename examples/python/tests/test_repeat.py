@@ -406,6 +406,9 @@ class Lookup(unittest.TestCase):
 class Errors(unittest.TestCase):
     def test_arguments(self):
         for arguments, message in (
+                ((5, 2), "data_source should have a len.., but got int"),
+                ((iter([1]), 2), "data_source should have a len"),
+                ((None, 2), "data_source should have a len"),
                 ((range(10), 0), "mini_repeat_count should be"),
                 ((range(10), 2.5), "mini_repeat_count should be"),
                 ((range(10), 2, 0), "batch_size should be"),

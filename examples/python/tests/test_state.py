@@ -228,7 +228,7 @@ class States(unittest.TestCase):
         orders = [list(each) for each in [Distributed(range(9), 1, 0)] * 4]
         for workers in 0, 1:
             for size, left in (9, 9), (5, 4):
-                sampler = Distributed(range(9), 1, 0, batch_size=5)
+                sampler = Distributed(range(9), 1, 0, batch_size=size)
                 sampler.set_start_iter(int(left < 9))
                 sampler.load_state_dict(sampler.state_dict())
                 loader = DataLoader(range(9), size, sampler=sampler,
