@@ -785,6 +785,66 @@ class Items(unittest.TestCase):
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
 
+    def test_items_that_are_seen(self):
+        """Others are an error, though they make as many batches: but where
+        something between may join some."""
+        class Joined:
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                batches = iter(self.loader)
+                return (batch + next(batches, []) for batch in batches)
+
+        class Twos(torch.utils.data.DataLoader):
+            def __iter__(self):
+                return iter(Joined(super().__iter__()))
+
+            def __len__(self):
+                return (super().__len__() + 1) // 2
+
+        sampler = Distributed(range(20), 1, 0)
+        mine = CountedBatchSampler(BatchSampler(sampler, 8, False), sampler)
+        for loader, items, seen in (
+                (Uncounted(range(20), 8, sampler=sampler), 9, "8"),
+                (Counting(range(20), 8, sampler=sampler), 9, "8"),
+                (Background(range(20), 8, sampler=sampler), 7, "8"),
+                (Uncounted(range(20), batch_sampler=mine), 8, "as many as"),
+                (sampler, 2, "1")):
+            with self.assertRaisesRegex(ValueError, f"items={items}: a batch "
+                                        f"of this loader takes {seen}"):
+                StatefulLoader(loader, sampler, items=items)
+        for loader, left in (
+                (Joined(Uncounted(range(20), 4, sampler=sampler,
+                                  drop_last=True)), [12, 4, 20]),
+                (Twos(range(20), 4, sampler=sampler, collate_fn=list),
+                 [12, 4, 20]),
+                (Uncounted(range(20), 8, sampler=sampler, drop_last=True),
+                 [12, 20])):    # What is left is no batch.
+            sampler.begin(0)
+            for batch, most in zip(StatefulLoader(loader, sampler, 8), left):
+                resumed = Distributed(range(20), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                self.assertEqual(resumed.remaining, most)
+
+    def test_the_sampler_of_another_loader(self):
+        """Has nothing to do with this one."""
+        for make, how in (
+                (lambda: Distributed(range(20), 1, 0),
+                 lambda one: dict(batch_size=4, sampler=one)),
+                (lambda: Distributed(range(20), 1, 0),
+                 lambda one: dict(batch_size=None, sampler=one)),
+                (lambda: RoundRobin([9, 11], 4, 0, 1, stop="all"),
+                 lambda one: dict(batch_sampler=one))):
+            one = make()
+            for make_loader, items in itertools.product(
+                    (Counting, Uncounted, Background), (None, 4)):
+                with self.assertRaisesRegex(
+                        ValueError, "is not the loader's sampler, which is "
+                        f"another {type(one).__name__}"):
+                    StatefulLoader(make_loader(range(20), **how(one)), make(),
+                                   items)
+
     def test_another_batch_size(self):
         """Than the sampler's, in whose batches places are said."""
         class Mine(BatchSampler):
