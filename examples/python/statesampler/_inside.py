@@ -56,8 +56,8 @@ class Inside:
 
 
 class Takes:
-    """The units of each batch: always so many, or as `counted` says, which has
-    a method taken(batches), where each batch is `at_once` of its own."""
+    """The units of each batch: always so many, or as `counted` says, a
+    CountedBatchSampler, where each batch is `at_once` of its own."""
 
     def __init__(self, unit, drops_last=False, counted=None, at_once=1,
                  elsewhere=False):
@@ -78,7 +78,7 @@ class Takes:
 
     def held(self, batches):
         """How many samples these took and do not have. Negative: unknown."""
-        if self.counted is None or not hasattr(self.counted, "held"):
+        if self.counted is None:
             return 0
         return self.counted.held(batches * self.at_once)
 
@@ -107,10 +107,8 @@ class Takes:
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
         if self.counted is not None:
-            given = getattr(self.counted, "given", None)
-            return given is not None and (
-                not self.counted.ended or
-                abs(given() - batches * self.at_once) >= self.at_once)
+            more = self.counted.given() - batches * self.at_once
+            return not self.counted.ended or abs(more) >= self.at_once
         return not ((batches - 1) * self.unit < max(own, 1) and
                     own < (batches + 1) * self.unit)
 
@@ -181,7 +179,8 @@ def look_into(loader, sampler, items):
 
 def _counted(layers):
     """Those that count what batches took of a sampler."""
-    return [each for each in layers if callable(getattr(each, "taken", None))]
+    return [each for each in layers
+            if _is(each, "statesampler.CountedBatchSampler")]
 
 
 def _takes(base, layers, sampler, at_once, elsewhere):

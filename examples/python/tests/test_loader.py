@@ -889,6 +889,62 @@ class Items(unittest.TestCase):
         Counting(range(20), 4, sampler=sampler)
         sampler.state_dict(batches=1)
 
+    def test_batches_that_are_iterators(self):
+        """Torch takes them, and what they have not given yet is taken."""
+        class Lazy:
+            def __init__(self, sampler, kind):
+                self.sampler, self.kind = sampler, kind
+
+            def __iter__(self):
+                indices = iter(self.sampler)
+                return (self.kind(itertools.islice(indices, 4))
+                        for _ in range(5))
+
+        kinds = (iter, lambda batch: (i for i in batch),
+                 lambda batch: map(int, batch), list, tuple, dict.fromkeys,
+                 lambda batch: torch.tensor([*batch]))
+        for kind, workers in itertools.product(kinds, (0, 1)):
+            sampler = Distributed(range(20), 1, 0)
+            loader = Counting(range(20), num_workers=workers,
+                              batch_sampler=Lazy(sampler, kind))
+            for i, batch in enumerate(loader, 1):
+                self.assertEqual((len(batch), sampler.remaining),
+                                 (4, 20 - 4 * i))
+        with self.assertRaisesRegex(TypeError, "batches of indices, but gave "
+                                    "int"):
+            list(Counting(range(20), batch_sampler=CountedBatchSampler(
+                torch.utils.data.SequentialSampler(range(20)), sampler)))
+        for wrong in None, 5, sampler, RepeatSampler(range(20), 1):
+            with self.assertRaisesRegex(
+                    TypeError, f"of indices, but got {type(wrong).__name__}"):
+                CountedBatchSampler(wrong, sampler)
+        batches = RoundRobin([9, 11], 4, 0, 1, stop="all")
+        loader = Counting(range(20), batch_sampler=CountedBatchSampler(
+            batches, batches))
+        next(iter(loader))
+        self.assertEqual(batches.remaining, len(batches) - 1)
+
+    def test_names_of_a_batch_samplers_own(self):
+        """Which are CountedBatchSampler's, too, and mean something else."""
+        class Mine(BatchSampler):
+            def __init__(self, sampler, name, value):
+                super().__init__(sampler, 4, False)
+                setattr(self, name, value)
+
+        for name, value in itertools.product(
+                ("taken", "given", "held", "ended"), (3, lambda: 3, None)):
+            sampler = Distributed(range(20), 1, 0)
+            mine = Mine(sampler, name, value)
+            for loader in (Counting(range(20), batch_sampler=mine),
+                           StatefulLoader(Uncounted(range(20),
+                                                    batch_sampler=mine),
+                                          sampler, 4)):
+                for i, _ in enumerate(loader, 1):
+                    self.assertEqual(sampler.remaining, 20 - 4 * i)
+            with self.assertRaisesRegex(TypeError, "put your batch sampler"):
+                StatefulLoader(Uncounted(range(20), batch_sampler=mine),
+                               sampler)
+
     def test_uneven_ranks(self):
         """One of which has a sample less: it is at the end where the others
         are, and not before."""
