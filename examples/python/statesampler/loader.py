@@ -192,7 +192,7 @@ class CountingDataLoader(_Stateful, DataLoader):
             object.__setattr__(self, "batch_sampler", Batches(
                 inner, batches.batch_size, batches.drop_last))
         elif batches is not None and batches is not inner and not (
-                hasattr(batches, "taken")):
+                isinstance(batches, CountedBatchSampler)):
             object.__setattr__(self, "batch_sampler",
                                CountedBatchSampler(batches, inner))
         self._wrap()
@@ -215,6 +215,20 @@ class Batches(BatchSampler):
                                    map(list, cuts))
 
 
+def _is_iterable(thing):
+    return hasattr(thing, "__iter__") or hasattr(thing, "__getitem__")
+
+
+def _sized(batch):
+    """Torch takes any iterable. An iterator may take from a sampler yet."""
+    if hasattr(batch, "__len__"):
+        return batch
+    if not _is_iterable(batch):
+        raise TypeError("a batch sampler should give batches of indices, but "
+                        f"gave {type(batch).__name__}")
+    return list(batch)
+
+
 class CountedBatchSampler:
     """A batch sampler of your own, around a sampler of this package. It notes
     how much each batch takes, so batches may be of any size. All other
@@ -229,6 +243,12 @@ class CountedBatchSampler:
 
     def __init__(self, batch_sampler, sampler):
         _check_kind(type(self).__name__, sampler)
+        if not _is_iterable(batch_sampler) or (
+                isinstance(batch_sampler, _Resumable) and
+                not batch_sampler._gives_batches):
+            raise TypeError(
+                f"{type(self).__name__} needs an iterable of batches of "
+                f"indices, but got {type(batch_sampler).__name__}")
         self.batch_sampler, self.sampler = batch_sampler, sampler
         self._marks = self._held = array.array("q", [0])
         self.ended = True   # The present loop had all its batches.
@@ -241,6 +261,7 @@ class CountedBatchSampler:
         for batch in self.batch_sampler:
             # Not before: it is an error amid another loop, which goes on.
             self._marks, self._held, self.ended = marks, held, False
+            batch = _sized(batch)
             given += len(batch)
             taken = self.sampler._taken_samples()
             ahead = ahead or taken > given

@@ -785,6 +785,66 @@ class Items(unittest.TestCase):
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
 
+    def test_items_that_are_seen(self):
+        """Others are an error, though they make as many batches: but where
+        something between may join some."""
+        class Joined:
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                batches = iter(self.loader)
+                return (batch + next(batches, []) for batch in batches)
+
+        class Twos(torch.utils.data.DataLoader):
+            def __iter__(self):
+                return iter(Joined(super().__iter__()))
+
+            def __len__(self):
+                return (super().__len__() + 1) // 2
+
+        sampler = Distributed(range(20), 1, 0)
+        mine = CountedBatchSampler(BatchSampler(sampler, 8, False), sampler)
+        for loader, items, seen in (
+                (Uncounted(range(20), 8, sampler=sampler), 9, "8"),
+                (Counting(range(20), 8, sampler=sampler), 9, "8"),
+                (Background(range(20), 8, sampler=sampler), 7, "8"),
+                (Uncounted(range(20), batch_sampler=mine), 8, "as many as"),
+                (sampler, 2, "1")):
+            with self.assertRaisesRegex(ValueError, f"items={items}: a batch "
+                                        f"of this loader takes {seen}"):
+                StatefulLoader(loader, sampler, items=items)
+        for loader, left in (
+                (Joined(Uncounted(range(20), 4, sampler=sampler,
+                                  drop_last=True)), [12, 4, 20]),
+                (Twos(range(20), 4, sampler=sampler, collate_fn=list),
+                 [12, 4, 20]),
+                (Uncounted(range(20), 8, sampler=sampler, drop_last=True),
+                 [12, 20])):    # What is left is no batch.
+            sampler.begin(0)
+            for batch, most in zip(StatefulLoader(loader, sampler, 8), left):
+                resumed = Distributed(range(20), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                self.assertEqual(resumed.remaining, most)
+
+    def test_the_sampler_of_another_loader(self):
+        """Has nothing to do with this one."""
+        for make, how in (
+                (lambda: Distributed(range(20), 1, 0),
+                 lambda one: dict(batch_size=4, sampler=one)),
+                (lambda: Distributed(range(20), 1, 0),
+                 lambda one: dict(batch_size=None, sampler=one)),
+                (lambda: RoundRobin([9, 11], 4, 0, 1, stop="all"),
+                 lambda one: dict(batch_sampler=one))):
+            one = make()
+            for make_loader, items in itertools.product(
+                    (Counting, Uncounted, Background), (None, 4)):
+                with self.assertRaisesRegex(
+                        ValueError, "is not the loader's sampler, which is "
+                        f"another {type(one).__name__}"):
+                    StatefulLoader(make_loader(range(20), **how(one)), make(),
+                                   items)
+
     def test_another_batch_size(self):
         """Than the sampler's, in whose batches places are said."""
         class Mine(BatchSampler):
@@ -828,6 +888,62 @@ class Items(unittest.TestCase):
             sampler.state_dict(**options)
         Counting(range(20), 4, sampler=sampler)
         sampler.state_dict(batches=1)
+
+    def test_batches_that_are_iterators(self):
+        """Torch takes them, and what they have not given yet is taken."""
+        class Lazy:
+            def __init__(self, sampler, kind):
+                self.sampler, self.kind = sampler, kind
+
+            def __iter__(self):
+                indices = iter(self.sampler)
+                return (self.kind(itertools.islice(indices, 4))
+                        for _ in range(5))
+
+        kinds = (iter, lambda batch: (i for i in batch),
+                 lambda batch: map(int, batch), list, tuple, dict.fromkeys,
+                 lambda batch: torch.tensor([*batch]))
+        for kind, workers in itertools.product(kinds, (0, 1)):
+            sampler = Distributed(range(20), 1, 0)
+            loader = Counting(range(20), num_workers=workers,
+                              batch_sampler=Lazy(sampler, kind))
+            for i, batch in enumerate(loader, 1):
+                self.assertEqual((len(batch), sampler.remaining),
+                                 (4, 20 - 4 * i))
+        with self.assertRaisesRegex(TypeError, "batches of indices, but gave "
+                                    "int"):
+            list(Counting(range(20), batch_sampler=CountedBatchSampler(
+                torch.utils.data.SequentialSampler(range(20)), sampler)))
+        for wrong in None, 5, sampler, RepeatSampler(range(20), 1):
+            with self.assertRaisesRegex(
+                    TypeError, f"of indices, but got {type(wrong).__name__}"):
+                CountedBatchSampler(wrong, sampler)
+        batches = RoundRobin([9, 11], 4, 0, 1, stop="all")
+        loader = Counting(range(20), batch_sampler=CountedBatchSampler(
+            batches, batches))
+        next(iter(loader))
+        self.assertEqual(batches.remaining, len(batches) - 1)
+
+    def test_names_of_a_batch_samplers_own(self):
+        """Which are CountedBatchSampler's, too, and mean something else."""
+        class Mine(BatchSampler):
+            def __init__(self, sampler, name, value):
+                super().__init__(sampler, 4, False)
+                setattr(self, name, value)
+
+        for name, value in itertools.product(
+                ("taken", "given", "held", "ended"), (3, lambda: 3, None)):
+            sampler = Distributed(range(20), 1, 0)
+            mine = Mine(sampler, name, value)
+            for loader in (Counting(range(20), batch_sampler=mine),
+                           StatefulLoader(Uncounted(range(20),
+                                                    batch_sampler=mine),
+                                          sampler, 4)):
+                for i, _ in enumerate(loader, 1):
+                    self.assertEqual(sampler.remaining, 20 - 4 * i)
+            with self.assertRaisesRegex(TypeError, "put your batch sampler"):
+                StatefulLoader(Uncounted(range(20), batch_sampler=mine),
+                               sampler)
 
     def test_uneven_ranks(self):
         """One of which has a sample less: it is at the end where the others
