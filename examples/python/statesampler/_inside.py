@@ -137,6 +137,17 @@ def _find(loader):
                  if hasattr(each, "batch_sampler")), None)
 
 
+def _batches_of(base):
+    """The batch sampler of a DataLoader. With batch_size=None torch takes one as
+    the sampler."""
+    batches, given = (getattr(base, name, None)
+                      for name in ("batch_sampler", "sampler"))
+    if batches is None and (hasattr(given, "batch_sampler") or
+                            _name(type(given)) in _PLAIN):
+        return given
+    return batches
+
+
 def look_into(loader, sampler, items):
     """What a loader takes of a sampler. An error if it would do its work
     again, or if nobody can know."""
@@ -145,7 +156,7 @@ def look_into(loader, sampler, items):
             _refuse_items(items, 1)
         return Takes(1)
     base = _find(loader)
-    batches = getattr(base, "batch_sampler", None)
+    batches = _batches_of(base)
     layers = _nested(batches, "batch_sampler")
     for each in [*_loaders(loader)]:
         _check_loader(each)

@@ -125,6 +125,9 @@ class StatefulLoader(_Stateful):
 
     def __init__(self, loader, sampler, items=None):
         _check_kind(type(self).__name__, sampler)
+        if not _is_iterable(loader):
+            raise TypeError(f"{type(self).__name__} needs a loader, but got "
+                            f"{type(loader).__name__}")
         self.loader, self._counts = loader, sampler
         self._items = None if items is None else whole("items", items, 1,
                                                        2**62)
@@ -165,7 +168,8 @@ class StatefulLoader(_Stateful):
 
 def _check_kind(who, sampler):
     if not isinstance(sampler, _Resumable):
-        raise TypeError(f"{who} needs a sampler of statesampler, but got "
+        raise TypeError(f"{who} needs a sampler of statesampler for torch, "
+                        "such as StatefulDistributedSampler, but got "
                         f"{type(sampler).__name__}")
 
 
@@ -178,22 +182,23 @@ class CountingDataLoader(_Stateful, DataLoader):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        batches = self.batch_sampler
+        # With batch_size=None torch takes a batch sampler as the sampler.
+        place = "sampler" if self.batch_sampler is None else "batch_sampler"
+        batches = getattr(self, place)
         inner = batches if isinstance(batches, _Resumable) else (
             sampler_of(batches, _Resumable))
         if inner is None and isinstance(self.sampler, _Resumable):
             inner = self.sampler
         _check_kind("CountingDataLoader", inner if inner is not None else
-                    self.sampler if batches is None else
                     getattr(batches, "sampler", batches))
         self._counts = inner
         # DataLoader lets nobody set its batch_sampler.
         if type(batches) is BatchSampler and batches.sampler is inner:
-            object.__setattr__(self, "batch_sampler", Batches(
+            object.__setattr__(self, place, Batches(
                 inner, batches.batch_size, batches.drop_last))
-        elif batches is not None and batches is not inner and not (
+        elif batches is not inner and not (
                 isinstance(batches, CountedBatchSampler)):
-            object.__setattr__(self, "batch_sampler",
+            object.__setattr__(self, place,
                                CountedBatchSampler(batches, inner))
         self._wrap()
 

@@ -16,7 +16,7 @@ import warnings
 from common import Background, STARTS, Uncounted, counted, main, raw
 from statesampler import (
     CountedBatchSampler, CountingDataLoader, PackedBatchSampler, RepeatSampler,
-    SpreadBatchSampler, StatefulLoader)
+    Sampler, SpreadBatchSampler, StatefulLoader)
 from statesampler import BlendedBatchSampler as Blended
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
@@ -844,6 +844,66 @@ class Items(unittest.TestCase):
                         f"another {type(one).__name__}"):
                     StatefulLoader(make_loader(range(20), **how(one)), make(),
                                    items)
+
+    def test_a_batch_sampler_as_sampler(self):
+        """As torch takes one with batch_size=None, for datasets that load a
+        batch at once."""
+        class Bulk:
+            def __len__(self):
+                return 40
+
+            def __getitem__(self, indices):
+                return list(indices)
+
+        class Growing(BatchSampler):
+            def __iter__(self):
+                indices, size = iter(self.sampler), itertools.count(1)
+                return iter(lambda: [*itertools.islice(indices, next(size))],
+                            [])
+
+        def by_hand(loader):
+            def made(data, sampler, **options):
+                batches = sampler if type(sampler) is BatchSampler else (
+                    CountedBatchSampler(sampler, sampler.sampler))
+                return StatefulLoader(loader(data, sampler=batches, **options),
+                                      sampler.sampler)
+            return made
+
+        options = dict(batch_size=None, collate_fn=list)
+        for make, kind, workers in itertools.product(
+                (Counting, by_hand(Uncounted), by_hand(Background)),
+                (BatchSampler, Growing), (0, 2)):
+            whole = list(Distributed(range(40), 1, 0))
+            sampler, seen = Distributed(range(40), 1, 0), []
+            for batch in make(Bulk(), sampler=kind(sampler, 7, False),
+                              num_workers=workers, **options):
+                seen += batch
+                resumed = Distributed(range(40), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                if len(seen) < 40:
+                    self.assertEqual(seen + list(resumed), whole)
+            self.assertEqual((len(seen), sampler.epoch), (40, 1))
+        for loader in Counting, Uncounted:  # One that gives batches itself.
+            sampler = RoundRobin([20, 20], 4, 0, 1)
+            loader = StatefulLoader(loader(Bulk(), sampler=sampler, **options),
+                                    sampler)
+            next(iter(loader))
+            self.assertEqual(sampler.remaining, 9)
+
+    def test_what_is_no_loader(self):
+        sampler = Distributed(range(20), 1, 0)
+        for wrong in None, 5, object():
+            with self.assertRaisesRegex(TypeError, "needs a loader, but got "
+                                        + type(wrong).__name__):
+                StatefulLoader(wrong, sampler, items=1)
+        for wrong in Sampler(20, 0, 1), BatchSampler(range(20), 2, False):
+            with self.assertRaisesRegex(
+                    TypeError, "needs a sampler of statesampler for torch, "
+                    "such as StatefulDistributedSampler, but got "
+                    f"{type(wrong).__name__}$"):
+                StatefulLoader([1], wrong)
+            with self.assertRaisesRegex(TypeError, "needs a sampler of stat"):
+                Counting(range(20), 4, sampler=wrong)
 
     def test_another_batch_size(self):
         """Than the sampler's, in whose batches places are said."""
