@@ -919,6 +919,22 @@ class Command(Asked):
         self.assertIn("name one of these",
                       self.ask("--where", 3, status=1))
 
+    def test_what_its_page_shows(self):
+        one = Distributed(range(1000), 1, 0)
+        loop = iter(DataLoader(range(1000), 8, sampler=one))
+        for _ in range(40):
+            next(loop)
+        self.save({"sampler": one.state_dict()})
+        with open(os.path.join(ROOT, "examples", "python",
+                               "more.md")) as file:
+            shown, = re.findall("^```\n([$].*?)^```$", file.read(),
+                                re.M | re.S)
+        for asked in shown.split("$ ")[1:]:
+            typed, *answers = asked.splitlines()
+            self.assertEqual(typed.split()[:4], [
+                "python", "-m", "statesampler", "checkpoint.pt"])
+            self.assertEqual(self.ask(*typed.split()[4:], said=()), answers)
+
     def test_a_damaged_history(self):
         """It is damaged, and not the others, nor its own state."""
         one = Distributed(range(20), 1, 0, batch_size=1)
