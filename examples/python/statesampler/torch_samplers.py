@@ -558,7 +558,9 @@ class _Resumable(Steps):
         if changed and not others and self.changed == "next_epoch":
             return self._cursor.next_epoch(state)
         if changed + others:
-            raise ValueError("; ".join(changed + others))
+            raise ValueError("; ".join(changed + others) + (
+                "; changed='next_epoch' loads it, and begins the next epoch"
+                if lengths and not others else ""))
         return state
 
 
