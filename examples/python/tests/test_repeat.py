@@ -425,6 +425,7 @@ class Errors(unittest.TestCase):
         with self.assertRaises(TypeError):
             RepeatSampler(range(9), 2, 3, 1, "no")
         sampler = make()
+        self.assertIs(sampler.drop_last, True)
         for name in ("mini_repeat_count", "batch_size", "repeat_count",
                      "num_samples", "seed", "shuffle"):
             with self.assertRaisesRegex(AttributeError, "make another"):
