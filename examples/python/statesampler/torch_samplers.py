@@ -271,13 +271,13 @@ class _Resumable(Steps):
             if alone.has_all() and not again:
                 self._turn_over()
             alone.give_up()
-            if alone.begun.total is None:
-                warnings.warn(
-                    "a loop over this sampler was left that nothing counted. As"
-                    " it has no end, the next loop goes on after all that was "
-                    "taken, which is more than was received if workers or "
-                    "threads take ahead: loop over StatefulLoader(loader, "
-                    "sampler)", stacklevel=5)
+        if self._uncounted and self._cursor.num_steps is None:
+            warnings.warn(
+                "a loop over this sampler was left that nothing counted. As it "
+                "has no end, the next loop goes on after all that was taken, "
+                "which is more than was received if workers or threads take "
+                "ahead: loop over StatefulLoader(loader, sampler)",
+                stacklevel=5)
 
     def _give_up(self):
         """Ends the current loop; continuing it is an error."""

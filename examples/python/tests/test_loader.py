@@ -341,6 +341,10 @@ class NotCounted(unittest.TestCase):
                             UserWarning, r"over StatefulLoader\(loader"):
                         batch = next(over(sampler, kind))
                     self.assertEqual(batch == whole[1], workers == 0)
+                    sampler.load_state_dict(state)
+                    next(over(sampler, Uncounted))
+                    with self.assertWarnsRegex(UserWarning, "nothing counted"):
+                        next(iter(copy.copy(sampler)))
                     with warnings.catch_warnings():
                         warnings.simplefilter("error")
                         sampler.load_state_dict(state)

@@ -426,6 +426,7 @@ class Errors(unittest.TestCase):
             with self.assertRaises(ValueError):
                 RepeatSampler(*wrong)
         sampler = make()
+        self.assertIs(sampler.drop_last, True)
         for name in ("mini_repeat_count", "batch_size", "repeat_count",
                      "num_samples", "seed", "shuffle"):
             with self.assertRaisesRegex(AttributeError, "make another"):
