@@ -9,11 +9,11 @@ import sys
 
 from ._arguments import cut, listed, shown
 from ._codes import ERANGE_INDEX
-from ._cursors import OWNERS, described
+from ._cursors import (OWNERS, described, recall_mix, recall_sampler,
+                       reshape_mix)
 from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
                        MixPlace, c, check, sentence)
-from ._recall import recall_mix, recall_sampler, reshape_mix
-from ._record import Record
+from ._record import LoaderRecord, Record
 from .samplers import (library_state, mix_state, split, split_schedule,
                        unpack)
 
@@ -163,7 +163,6 @@ class Recorded:
         desc, place = described(self.state)
         if size is None:
             return Record(self.history, desc.epoch, place.step, self.state)
-        from ._batches import LoaderRecord
         return LoaderRecord(self.history, desc.epoch, place.step, size,
                             drop_last, self.state)
 

@@ -32,22 +32,9 @@ class _Inert(dict):
     __hash__ = object.__hash__
 
 
-class _Bytes(_Inert):
-    """Stands for a tensor's storage, whose numbers have so many bytes."""
-
-    width = 1
-
-
-class _Shorts(_Inert):
-    width = 2
-
-
-class _Ints(_Inert):
-    width = 4
-
-
-class _Longs(_Inert):
-    width = 8
+def _numbers(width):
+    """Stands for a tensor's storage, whose integers have so many bytes."""
+    return type("_Numbers", (_Inert,), {"width": width})
 
 
 class _Array(_Inert):
@@ -72,8 +59,8 @@ def _encoded(text, _):
 # What a pickle may name, and what stands for it; all else is _Inert.
 _NAMED = {"_codecs.encode": _encoded, "collections.OrderedDict": _Dict,
           "builtins.bytearray": bytes, "__builtin__.bytearray": bytes,
-          "torch.ByteStorage": _Bytes, "torch.ShortStorage": _Shorts,
-          "torch.IntStorage": _Ints, "torch.LongStorage": _Longs}
+          "torch.ByteStorage": _numbers(1), "torch.ShortStorage": _numbers(2),
+          "torch.IntStorage": _numbers(4), "torch.LongStorage": _numbers(8)}
 for _module in "numpy.core.", "numpy._core.":
     _NAMED[_module + "multiarray._reconstruct"] = _Array
     _NAMED[_module + "numeric._frombuffer"] = _buffer

@@ -1,10 +1,15 @@
-"""Where a loop over a sampler began, and how far it is.
+"""Where a loop over a sampler began, how far it is, and its epoch in workers.
 
 A unit is a step of the library: one sample per rank, or one turn of
 RoundRobinBatchSampler. An iteration is one call of a sampler's __iter__."""
 
+import ctypes
 import itertools
+import mmap
 import operator
+import os
+
+import torch
 
 
 class Begun:
@@ -160,3 +165,48 @@ def _chunks(sampler):
                 "load_state_dict, set_start_iter, resize, weigh or a change of "
                 "the epoch came in between")
     sampler._drained(this)
+
+
+class SharedEpoch:
+    """What a sampler shares with its copies in worker processes: an epoch, and
+    whether a worker has loops of its own. Both are in memory that forked
+    workers share: unlike torch's it needs no file. torch's is added for spawned
+    workers, which get it by pickling."""
+
+    def __init__(self):
+        self._pages = [memoryview(mmap.mmap(-1, 16)).cast("q")]
+        self._process = os.getpid()
+
+    def __getstate__(self):
+        if len(self._pages) == 1:
+            with torch.inference_mode(False):
+                self._pages.append(
+                    torch.tensor([self._pages[0][0], 0]).share_memory_())
+        return {"_pages": self._pages[1:], "_process": self._process}
+
+    def in_worker(self):
+        """Whether this is a copy in a worker process."""
+        return (torch.utils.data.get_worker_info() is not None and
+                self._process != os.getpid())
+
+    @property
+    def epoch(self):
+        return int(self._pages[0][0]) % 2**64
+
+    def tell(self, epoch):
+        if self.in_worker():    # This worker has loops of its own.
+            for page in self._pages:
+                page[1] = 1
+            self.__init__()
+        for page in self._pages:
+            page[0] = ctypes.c_int64(epoch).value
+
+    @property
+    def others(self):
+        """Whether a worker has loops of its own."""
+        return any(page[1] for page in self._pages)
+
+    def forget(self):
+        """That it had some."""
+        for page in self._pages:
+            page[1] = 0

@@ -16,12 +16,10 @@ from torch.utils.data import Sampler as _TorchSampler
 from ._arguments import (choice, flag, items, length_of, other_fingerprint,
                          own_fingerprint, shown, text_of, whole,
                          whole_batch_size, world)
-from ._cursors import MixCursor, SamplerCursor, state_of
-from ._loops import Begun, Iteration, Loop, iterate
+from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
+from ._loops import Begun, Iteration, Loop, SharedEpoch, iterate
 from ._past import Past
-from ._shared import SharedEpoch
 from ._steps import Steps, locked
-from ._weighted import WeightedCursor
 
 _CHANGED = ["refuse", "next_epoch", "accept"]
 

@@ -31,9 +31,8 @@ from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
                           SpreadBatchSampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
-from statesampler._cursors import SamplerCursor
+from statesampler._cursors import SamplerCursor, recall_mix
 from statesampler._library import c
-from statesampler._recall import recall_mix
 
 
 def sampler(random, n, world, batch_size, **more):
