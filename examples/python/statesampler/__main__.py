@@ -9,11 +9,11 @@ import sys
 
 from ._arguments import cut, listed, shown
 from ._codes import ERANGE_INDEX
-from ._cursors import OWNERS, described
+from ._cursors import (OWNERS, described, recall_mix, recall_sampler,
+                       reshape_mix)
 from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
                        MixPlace, c, check, sentence)
-from ._recall import recall_mix, recall_sampler, reshape_mix
-from ._record import Record
+from ._record import LoaderRecord, Record
 from .samplers import (library_state, mix_state, split, split_schedule,
                        unpack)
 
@@ -32,9 +32,11 @@ mix are those of its datasets one after another.
   --steps A..B    the indices in steps A to B
   --rank R        of this rank; default 0
   --all           of all ranks
-  --where INDEX   step, rank and slot of a sample; may be given several
-                  times; in a mix, in each of its dataset's epochs; without
-                  a history in the present one
+  --where INDEX   step, rank and slot of a sample, or rank and position if
+                  the run had a batch sampler of its own, whose batches no
+                  state holds; may be given several times; in a mix, in each
+                  of its dataset's epochs; without a history in the present
+                  one
   --epoch N       in this epoch, as FILE's ranks and weights serve it
   --world-size N  of a run of so many ranks that goes on from FILE
   --batch-size N  the DataLoader's, which the states of
@@ -75,10 +77,12 @@ class Recorded:
     """A state in a file, and its run. `of_loader`: a step of it is one sample
     per rank, as a StatefulDistributedSampler does not know the batches.
     ledger: the state of the Ledger whose sampler's state this is. history: what
-    a state_dict of a sampler for torch has; empty if nothing was done."""
+    a state_dict of a sampler for torch has; empty if nothing was done.
+    own_batches: a batch sampler of the user's own made the run's batches."""
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
-                 ledger=None, drop_last=False, history=None):
+                 ledger=None, drop_last=False, history=None,
+                 own_batches=False):
         stages, state = split_schedule(state)
         # The turn at which its stage ends, and its weights with that.
         self.stage = stages and int.from_bytes(stages[16:24], "little")
@@ -94,11 +98,9 @@ class Recorded:
             _batch_size(state) == 1)
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
         self.unit, self.base, self.short = 1, 0, 0
-        self.drop_last = drop_last
+        self.drop_last, self.own_batches = drop_last, own_batches
         if history is not None and not self.needs:
-            from ._past import straight
-            self.history = bytes.fromhex(history) or straight(
-                library_state(state)).history()
+            self.history = _history(history, state)
 
     def open(self, epoch=None, drop_last=False, world_size=None,
              batch_size=None):
@@ -152,6 +154,8 @@ class Recorded:
 
     def run(self, size=None, drop_last=False):
         """What its history says of the run, in a loader's batches of a size."""
+        if self.history == _DAMAGED:
+            raise ValueError("its history is damaged")
         if self.mixes:
             place, state = MixPlace(), _mix(self.state)
             check(c.mix_describe(state, len(state), 0, None, place))
@@ -159,7 +163,6 @@ class Recorded:
         desc, place = described(self.state)
         if size is None:
             return Record(self.history, desc.epoch, place.step, self.state)
-        from ._batches import LoaderRecord
         return LoaderRecord(self.history, desc.epoch, place.step, size,
                             drop_last, self.state)
 
@@ -213,6 +216,8 @@ class Recorded:
                         "after it")
         if self.history:
             said.append(self._known())
+        if self.own_batches:
+            said.append("batches of a batch sampler of its own")
         if self.fingerprint is not None:
             said.append(f"fingerprint {cut(repr(self.fingerprint))}")
         return "; ".join(filter(None, (", ".join(said), self.needs)))
@@ -252,6 +257,19 @@ class Recorded:
             place += f" of {one.num_steps}"
         return said + [f"epoch {self.epoch}", f"{place} samples of a rank" if
                        self.of_loader else f"step {place}"]
+
+
+# A history of no length.
+_DAMAGED = b"SSH1"
+
+
+def _history(text, state):
+    """That of a state_dict. That it is damaged is said where it is asked."""
+    from ._past import straight
+    try:
+        return bytes.fromhex(text) or straight(library_state(state)).history()
+    except ValueError:
+        return _DAMAGED if text else b""
 
 
 def _mix(state):
@@ -315,7 +333,8 @@ def _taken(path, rest):
             else:
                 del rest["history"]
             yield Recorded(path or "state", raw, True, fingerprint,
-                           history=history)
+                           history=history,
+                           own_batches=rest.get("own_batches") is True)
 
 
 def _raw(thing):
@@ -337,15 +356,17 @@ def _raw(thing):
 
 
 _READ = ("what is read is a state of statesampler.h, Sampler or Mix, a "
-         "checkpoint of torch.save, a pickle of protocol 2 or newer, and JSON")
+         "checkpoint of torch.save, a pickle of protocol 2 or newer, and JSON, "
+         "one value a file")
 
 
 def _in_folder(path):
     """The file of a folder that DeepSpeed wrote."""
     latest = os.path.join(path, "latest")
-    if os.path.exists(latest):
-        with open(latest) as file:
-            path = os.path.join(path, file.read().strip())
+    if os.path.isfile(latest):
+        with open(latest, "rb") as file:
+            name = file.read().decode("utf-8", "replace").strip()
+        path = os.path.join(path, name)
     for name in ("mp_rank_00_model_states.pt",
                  "zero_pp_rank_0_mp_rank_00_model_states.pt"):
         if os.path.exists(os.path.join(path, name)):
@@ -373,15 +394,30 @@ def _reader(begin):
                          + _READ)
     if begin[:1] == b"\x80":
         return _checkpoint.read_pickle
-    if begin.lstrip()[:1] in (b"{", b"["):
+    if _may_be_json(begin):
         return _json
     raise ValueError(f"it begins with {shown(begin[:8])}: {_READ}")
 
 
+def _may_be_json(begin):
+    """Also after blanks, and in the encodings that PowerShell writes."""
+    import json
+    text = begin.decode(json.detect_encoding(begin), "replace")
+    return text.strip()[:1] in ("", "{", "[")
+
+
 def _json(path):
     import json
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+    from ._checkpoint import Foreign
+    with open(path, "rb") as file:
+        text = file.read()
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if not error.msg.startswith("Extra data"):
+            raise
+        raise Foreign("more comes after its first JSON value, as in a "
+                      ".jsonl") from None
 
 
 def load(path):
@@ -415,7 +451,7 @@ def choose(found, path):
     if path is not None:
         found = [each for each in found if each.path == path] or found
     states = {(each.state, each.history, each.of_loader, each.drop_last,
-               each.ledger is None)
+               each.own_batches, each.ledger is None)
               for each in found}
     if len(states) == 1 and path in (None, found[0].path):
         return found[0]
@@ -442,6 +478,14 @@ def steps(one, first, last, ranks):
             yield line(one, step, rank, one.at(step, rank) or ())
 
 
+def placed(index, epoch, place, dataset, steps):
+    """A line: with step and slot, or without."""
+    step, slot = (f" step {place.step}", f" slot {place.slot}") if steps else (
+        "", "")
+    return (f"{index}: epoch {epoch}{step} rank {place.rank}{slot} "
+            f"position {place.position}{dataset}")
+
+
 def where(one, index):
     """A line, and whether the sample is there."""
     try:
@@ -449,8 +493,8 @@ def where(one, index):
     except ValueError as error:
         return f"{index}: epoch {one.epoch}: {_plain(error)}", False
     dataset = f" dataset {one.dataset(place.step)}" if one.mixes else ""
-    return (f"{index}: epoch {one.epoch} step {place.step} rank {place.rank} "
-            f"slot {place.slot} position {place.position}{dataset}"), True
+    return placed(index, one.epoch, place, dataset,
+                  not one.own_batches), True
 
 
 # Steps that are looked up in a walk over a history.
@@ -487,7 +531,7 @@ def said(run, step, rank, epoch, source, batch):
                      *map(str, batch)])
 
 
-def history_where(run, epoch, index):
+def history_where(run, epoch, index, steps):
     """Prints a line for each place at which a sample was served: in a mix
     there may be millions. Returns whether there is one."""
     there, samples = False, 0
@@ -495,8 +539,7 @@ def history_where(run, epoch, index):
         samples = max(samples, run.samples())
         for place, source in run.places(epoch, index):
             dataset = f" dataset {source}" if run.sources else ""
-            print(f"{index}: epoch {epoch} step {place.step} rank {place.rank} "
-                  f"slot {place.slot} position {place.position}{dataset}")
+            print(placed(index, epoch, place, dataset, steps))
             there = True
     if there:
         return True
@@ -511,8 +554,8 @@ def history_where(run, epoch, index):
     return False
 
 
-def answer_history(run, asked):
-    """As answer() does, from the history."""
+def answer_history(run, asked, steps):
+    """As answer() does, from the history. steps: whether it knows them."""
     epoch, good, rank = asked.epoch, True, asked.rank or 0
     if epoch is None:
         epoch, _ = run.place
@@ -521,7 +564,7 @@ def answer_history(run, asked):
     if rank >= most:
         raise ValueError(f"there were at most {most} ranks, from 0 on")
     for index in asked.where:
-        good = history_where(run, epoch, index) and good
+        good = history_where(run, epoch, index, steps) and good
     if asked.steps is not None:
         for line in history_steps(run, epoch, *asked.steps,
                                   None if asked.all else rank):
@@ -596,6 +639,18 @@ class Asked:
             setattr(self, name[2:].replace("-", "_"), value)
 
 
+def check_batches(one, asked):
+    """That what is asked is in the state, or given."""
+    if one.own_batches:
+        if asked.steps is not None or asked.batch_size:
+            raise ValueError("the run had a batch sampler of its own, and the "
+                             "state does not hold its batches: ask --where, "
+                             "without --batch-size")
+    elif one.of_loader and not asked.batch_size:
+        raise ValueError("this state does not hold the DataLoader's "
+                         "batch_size: give it by --batch-size")
+
+
 def answer(asked):
     """Prints the answers; returns the exit status."""
     found, good = load(asked.file), True
@@ -612,14 +667,12 @@ def answer(asked):
                 _complain(asked.file, cut(one.path), _plain(error))
         return 0 if good else 1
     one = choose(found, asked.sampler)
-    if one.of_loader and not asked.batch_size:
-        raise ValueError("this state does not hold the DataLoader's "
-                         "batch_size: give it by --batch-size")
+    check_batches(one, asked)
     if one.history and not asked.straight:
         if asked.world_size or asked.batch_size and not one.of_loader:
             raise ValueError("its history knows ranks and batches")
         run = one.run(asked.batch_size, asked.drop_last)
-        return answer_history(run, asked)
+        return answer_history(run, asked, not one.own_batches)
     one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)
     rank = asked.rank or 0
     if rank >= one.world_size:

@@ -62,8 +62,8 @@ def flag(what, value):
             return bool(value)
     except (TypeError, ValueError, RuntimeError):   # An array has many.
         pass
-    raise TypeError(f"{what} should be a bool, but got {what}={shown(value)}, "
-                    f"a {type(value).__name__}")
+    raise ValueError(f"{what} should be a bool, but got {what}={shown(value)},"
+                     f" a {type(value).__name__}")
 
 
 def whole(what, value, least, below):
@@ -81,6 +81,16 @@ def whole(what, value, least, below):
         raise ValueError(f"{what} should be an integer in [{least}, {below}),"
                          f" but got {what}={shown(number)}")
     return number
+
+
+def length_of(what, value):
+    try:
+        length = len(value)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{what} should have a len(), but got "
+                         f"{type(value).__name__}: {cut(str(error))}"
+                         ) from None
+    return whole(f"len({what})", length, 0, 2**62 + 1)
 
 
 def whole_batch_size(value):

@@ -32,6 +32,11 @@ class _Inert(dict):
     __hash__ = object.__hash__
 
 
+def _numbers(width):
+    """Stands for a tensor's storage, whose integers have so many bytes."""
+    return type("_Numbers", (_Inert,), {"width": width})
+
+
 class _Array(_Inert):
     """Stands for an array of numpy's, of which it keeps the bytes."""
 
@@ -54,7 +59,8 @@ def _encoded(text, _):
 # What a pickle may name, and what stands for it; all else is _Inert.
 _NAMED = {"_codecs.encode": _encoded, "collections.OrderedDict": _Dict,
           "builtins.bytearray": bytes, "__builtin__.bytearray": bytes,
-          "torch.ByteStorage": bytes}
+          "torch.ByteStorage": _numbers(1), "torch.ShortStorage": _numbers(2),
+          "torch.IntStorage": _numbers(4), "torch.LongStorage": _numbers(8)}
 for _module in "numpy.core.", "numpy._core.":
     _NAMED[_module + "multiarray._reconstruct"] = _Array
     _NAMED[_module + "numeric._frombuffer"] = _buffer
@@ -70,32 +76,50 @@ class _Plain(Unpickler):
         return None
 
 
+class _Old(_Plain):
+    """Of a storage in torch's old format."""
+
+    width = 1
+
+    def persistent_load(self, storage):
+        self.width = getattr(storage[1], "width", 1)
+
+
 def _storage(saved):
     """The numbers of a tensor, which such a pickle holds in torch's old format:
-    after five pickles and their number."""
-    file = io.BytesIO(saved)
+    after five pickles and their number. A file, where they begin, and how many
+    bytes each has."""
+    file, width = io.BytesIO(saved), 1
     try:
         for _ in range(5):
-            _Plain(file).load()
+            pickled = _Old(file)
+            pickled.load()
+            width = max(width, pickled.width)
     except Exception:   # Whatever else torch may write some day.
         return None
-    return memoryview(saved)[file.tell() + 8:]
+    return file, file.tell() + 8, width
 
 
 def _tensor(storage, offset, size, *_):
     """If it is a state, its bytes."""
-    if not isinstance(storage, memoryview) or len(size) != 1:
+    if not isinstance(storage, tuple) or len(size) != 1:
         return None
-    found = storage[offset:offset + size[0]]
-    return bytes(found) if found[:2] == b"SS" else None
+    file, begin, width = storage
+    file.seek(begin + offset * width)
+    return _state(file, size[0], width)
+
+
+def _parameter(tensor, *_):
+    return tensor
 
 
 _NAMED["torch.storage._load_from_bytes"] = _storage
 _NAMED["torch._utils._rebuild_tensor_v2"] = _tensor
+_NAMED["torch._utils._rebuild_parameter"] = _parameter
 
 
 class _Reader(_Plain):
-    """Of tensors it keeps those of one row of bytes that begins as a state
+    """Of tensors it keeps those of one row of integers that begins as a state
     does, as bytes."""
 
     def __init__(self, archive, folder, pickled):
@@ -109,27 +133,35 @@ class _Reader(_Plain):
 
     def persistent_load(self, storage):
         _, kind, key, *_ = storage
-        return key if kind is bytes else None
+        return (key, kind.width) if hasattr(kind, "width") else None
 
-    def _tensor(self, key, offset, size, stride, *_):
-        if key is None or len(size) != 1 or stride != (1,):
+    def _tensor(self, storage, offset, size, stride, *_):
+        if storage is None or len(size) != 1 or stride != (1,):
             return None
+        key, width = storage
         info = self._archive.getinfo(f"{self._folder}/{key}")
         if info.compress_type == zipfile.ZIP_STORED:
             # Not by seek, which reads all bytes before a view's.
             file = self._archive.fp
             file.seek(info.header_offset + 26)
-            file.seek(sum(struct.unpack("<HH", file.read(4))) + offset, 1)
-            return _state(file, size[0])
+            named = sum(struct.unpack("<HH", file.read(4)))
+            file.seek(named + offset * width, 1)
+            return _state(file, size[0], width)
         with self._archive.open(info) as file:
-            file.seek(offset)
-            return _state(file, size[0])
+            file.seek(offset * width)
+            return _state(file, size[0], width)
 
 
-def _state(file, size):
-    """The bytes from here on, if they begin as a state does."""
-    begin = file.read(min(size, 4))
-    return begin + file.read(size - len(begin)) if begin[:2] == b"SS" else None
+def _state(file, size, width):
+    """So many integers from here on as bytes, if they begin as a state
+    does."""
+    begin = file.read(min(size, 4) * width)
+    if begin[::width][:2] != b"SS":
+        return None
+    found = begin + file.read(size * width - len(begin))
+    if any(found[i::width].strip(b"\0") for i in range(1, width)):
+        return None     # One is no byte.
+    return found[::width]
 
 
 def read_pickle(path):

@@ -7,8 +7,10 @@ of everything after a state."""
 import ctypes
 import itertools
 
+from . import samplers
 from ._library import (OFF, ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
                        MixPlace, SamplerPlace, c, check)
+from .factors import WEIGHTED, weighted
 from .samplers import Made, Mix, Sampler, library_state
 
 # Indices read from the library at a time: enough to make the time of a call
@@ -56,6 +58,8 @@ def state_of(state_dict, ours):
         for key in "fingerprint", "history":
             if not isinstance(state_dict.get(key, ""), str):
                 raise TypeError
+        if not isinstance(state_dict.get("own_batches", True), bool):
+            raise TypeError
         state = library_state(getattr(state, "tolist", lambda: state)())
     except (AttributeError, LookupError, TypeError, ValueError, RuntimeError):
         raise ValueError(f"this is not a state_dict of {ours}") from None
@@ -283,3 +287,126 @@ class MixCursor(_BatchCursor, Mix):
                 ("stop ", STOPS[place.stop], "")] + [
                     fact for i, desc in enumerate(descs)
                     for fact in _facts(desc, f" for dataset {i}")]
+
+
+class WeightedCursor(SamplerCursor):
+    """With weights of samples: what it serves are positions, each of which is a
+    sample by its weight."""
+
+    _weighted = True
+
+    def __init__(self, weights, num_samples, rank, world_size, batch_size, *,
+                 stream, **options):
+        desc, = samplers.described([num_samples], rank, world_size, batch_size,
+                                   [stream], options)
+        self._make(*weighted(desc, weights))
+
+    def _make(self, desc, factors):
+        super()._make(desc)
+        self._made, self._factors = (desc, factors), factors
+
+    num_samples = property(lambda self: len(self._factors.sums))
+
+    def _listed(self, positions):
+        return self._factors.map(self._memory, self.epoch, positions).tolist()
+
+    def read(self, state):
+        reader = self._larger(state, self._desc.rank, _CHUNK)
+        epoch = reader.epoch
+        for positions in reader:
+            yield self._factors.map(reader._memory, epoch, positions).tolist()
+
+    def locate(self, index):
+        return self._factors.locate(index, self.epoch, super().locate)
+
+    def resize(self, num_samples):
+        raise ValueError("a sampler with weights has no resize")
+
+    # --- states, in front of which is a name ---------------------------------
+
+    def _larger(self, state, rank, steps):
+        return super()._larger(state[len(WEIGHTED):], rank, steps)
+
+    def save(self):
+        return WEIGHTED + super().save()
+
+    def load(self, state):
+        super().load(state[len(WEIGHTED):])
+
+    def summary(self, state):
+        return super().summary(state[len(WEIGHTED):])
+
+    @staticmethod
+    def facts(state):
+        facts = SamplerCursor.facts(state[len(WEIGHTED):])
+        if not facts or not state.startswith(WEIGHTED):
+            return []
+        (_, positions, _), seed, (_, digest, _), *others = facts
+        return [("weights whose digest is ", f"{digest:016x}", ""),
+                ("positions ", positions, ""), seed, *others]
+
+
+# Samplers and mixes from their states alone, to ask what was in any step.
+
+def _new(kind, *made):
+    cursor = object.__new__(kind)
+    cursor._make(*made)
+    return cursor
+
+
+def recall_sampler(state, epoch, drop_last, world_size=None, batch_size=None):
+    """A cursor at a state; in another epoch, at its beginning, as the state's
+    ranks serve it, or others that go on from it. A state does not hold
+    drop_last."""
+    desc, place = described(state)
+    desc.drop_last = drop_last
+    desc.world_size = world_size or desc.world_size
+    desc.batch_size = batch_size or desc.batch_size
+    cursor = _new(SamplerCursor, desc)
+    cursor.load(state)
+    if epoch not in (None, cursor.epoch):
+        if TAILS[desc.tail] == "carry":
+            _carry(cursor, desc, place, epoch)
+        else:
+            cursor.begin(epoch)
+    return cursor
+
+
+def _carry(cursor, desc, place, epoch):
+    """Goes to the first step that begins in an epoch, as the steps of all are
+    counted on."""
+    ahead = (epoch - desc.epoch) * desc.num_samples - place.position
+    step = place.step - -ahead // (desc.world_size * desc.batch_size)
+    if not 0 <= step < 2**63:
+        raise ValueError(f"epoch {epoch} is out of reach")
+    cursor.seek(step)
+    if cursor.epoch != epoch:
+        raise ValueError(f"no step begins in epoch {epoch}")
+
+
+def reshape_mix(mix, world_size):
+    """So many ranks go on from here."""
+    check(c.mix_reshape(mix._memory, 0, world_size))
+    for desc in mix._descs:
+        desc.world_size = world_size
+
+
+def recall_mix(state, epoch, drop_last):
+    """A mix at a state of the library's, which answers for the whole epoch
+    where it can; in another epoch, at its beginning."""
+    descs, weights, place = described_mix(state)
+    for desc in descs:
+        desc.drop_last = drop_last
+    mix = _new(MixCursor, descs, weights, place.stop, 0)
+    scratch = ctypes.create_string_buffer(len(state))
+    check(c.recall_mix(mix._memory, mix._sources, state, len(state), scratch,
+                       drop_last))
+    if epoch is None:
+        epoch = place.epoch
+    if epoch != place.epoch:
+        if STOPS[place.stop] == "never":
+            raise ValueError("a mix that never ends has one epoch")
+        check(c.recall_epoch(mix._memory, scratch,
+                             (epoch - place.epoch) % 2**64))
+    c.mix_number(mix._memory, epoch)
+    return mix

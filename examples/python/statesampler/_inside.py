@@ -2,7 +2,9 @@
 takes, and whether something there does the sampler's work again. Classes of
 frameworks are known by package and name."""
 
-from torch.utils.data import BatchSampler
+from torch.utils.data import BatchSampler, DataLoader
+
+from .torch_samplers import _Resumable
 
 # Each batch is what the sampler gave, cut by batch_size and drop_last.
 _PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", "statesampler.Batches"
@@ -54,8 +56,8 @@ class Inside:
 
 
 class Takes:
-    """The units of each batch: always so many, or as `counted` says, which has
-    a method taken(batches), where each batch is `at_once` of its own."""
+    """The units of each batch: always so many, or as `counted` says, a
+    CountedBatchSampler, where each batch is `at_once` of its own."""
 
     def __init__(self, unit, drops_last=False, counted=None, at_once=1,
                  elsewhere=False):
@@ -76,7 +78,7 @@ class Takes:
 
     def held(self, batches):
         """How many samples these took and do not have. Negative: unknown."""
-        if self.counted is None or not hasattr(self.counted, "held"):
+        if self.counted is None:
             return 0
         return self.counted.held(batches * self.at_once)
 
@@ -105,10 +107,8 @@ class Takes:
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
         if self.counted is not None:
-            given = getattr(self.counted, "given", None)
-            return given is not None and (
-                not self.counted.ended or
-                abs(given() - batches * self.at_once) >= self.at_once)
+            more = self.counted.given() - batches * self.at_once
+            return not self.counted.ended or abs(more) >= self.at_once
         return not ((batches - 1) * self.unit < max(own, 1) and
                     own < (batches + 1) * self.unit)
 
@@ -137,13 +137,26 @@ def _find(loader):
                  if hasattr(each, "batch_sampler")), None)
 
 
+def _batches_of(base):
+    """The batch sampler of a DataLoader. With batch_size=None torch takes one as
+    the sampler."""
+    batches, given = (getattr(base, name, None)
+                      for name in ("batch_sampler", "sampler"))
+    if batches is None and (hasattr(given, "batch_sampler") or
+                            _name(type(given)) in _PLAIN):
+        return given
+    return batches
+
+
 def look_into(loader, sampler, items):
     """What a loader takes of a sampler. An error if it would do its work
     again, or if nobody can know."""
     if loader is sampler:
-        return Takes(1 if items is None else items)
+        if items not in (None, 1):
+            _refuse_items(items, 1)
+        return Takes(1)
     base = _find(loader)
-    batches = getattr(base, "batch_sampler", None)
+    batches = _batches_of(base)
     layers = _nested(batches, "batch_sampler")
     for each in [*_loaders(loader)]:
         _check_loader(each)
@@ -157,9 +170,10 @@ def look_into(loader, sampler, items):
     processes, at_once, elsewhere = _processes(loader, layers)
     _check_processes(processes, sampler, layers)
     takes = _takes(base, layers, sampler, at_once, elsewhere)
+    if takes is None:
+        _check_sampler(layers[-1] if layers else base, sampler)
     if items is not None:
-        takes = Takes(items, getattr(takes, "drops_last", False),
-                      elsewhere=elsewhere)
+        takes = _told(items, loader, takes, elsewhere)
     if takes is None:
         raise TypeError(
             "StatefulLoader cannot see how much of its "
@@ -169,12 +183,15 @@ def look_into(loader, sampler, items):
             "that accelerate deals to), or put your batch sampler into "
             "CountedBatchSampler(batch_sampler, sampler)")
     _check_length(loader, sampler, takes)
+    if layers or takes.unit > 1:    # Else the loader makes no batches.
+        _check_batch_size(sampler, takes)
     return takes
 
 
 def _counted(layers):
     """Those that count what batches took of a sampler."""
-    return [each for each in layers if callable(getattr(each, "taken", None))]
+    return [each for each in layers
+            if _is(each, "statesampler.CountedBatchSampler")]
 
 
 def _takes(base, layers, sampler, at_once, elsewhere):
@@ -192,6 +209,23 @@ def _takes(base, layers, sampler, at_once, elsewhere):
         return Takes(at_once * inner.batch_size, inner.drop_last,
                      elsewhere=elsewhere)
     return None
+
+
+def _told(items, loader, found, elsewhere):
+    """What was passed as items=. It may differ from what a DataLoader inside
+    says, of which something between makes other batches."""
+    if found is not None and found.unit == items:
+        return found
+    if found is not None and isinstance(loader, DataLoader) and (
+            type(loader).__len__ is DataLoader.__len__):
+        _refuse_items(items, found.unit)
+    return Takes(items, elsewhere=elsewhere)
+
+
+def _refuse_items(items, unit):
+    seen = "as many as CountedBatchSampler counts" if unit is None else unit
+    raise ValueError(f"items should be left out, but got items={items}: a "
+                     f"batch of this loader takes {seen}")
 
 
 def _processes(loader, layers):
@@ -258,6 +292,18 @@ def _check_place(base, batches, sampler):
                         "DataLoader's batch_sampler=, not as sampler=")
 
 
+def _check_sampler(inner, sampler):
+    """What deals out another sampler of ours, alone, has nothing of this."""
+    other = inner
+    if isinstance(inner, DataLoader) or inner is not None and (
+            _name(type(inner)) in _PLAIN):
+        other = inner.sampler
+    if isinstance(other, _Resumable):
+        raise ValueError(
+            f"this {sampler._owner} is not the loader's sampler, which is "
+            f"another {type(other).__name__}: pass that one")
+
+
 def _check_processes(processes, sampler, layers):
     if processes == 1:
         return
@@ -281,6 +327,17 @@ def _whole_steps(processes, sampler, inner):
     except (AttributeError, TypeError):
         return False
     return sampler.drop_last and dealt // max(len(sampler), 1) % step == 0
+
+
+def _check_batch_size(sampler, takes):
+    """What one says is a batch must be one, as places are said in batches."""
+    said = sampler._batch_said
+    if None not in (said, takes.unit) and said != takes.unit:
+        raise ValueError(
+            f"this {sampler._owner} has batch_size={said}, but a batch of the "
+            f"loader takes {takes.unit} samples, of all processes that "
+            "accelerate deals to: make it with that, as start_iter and "
+            "state_dict(batches=) count so, or with none")
 
 
 def _check_length(loader, sampler, takes):

@@ -1,10 +1,15 @@
-"""Where a loop over a sampler began, and how far it is.
+"""Where a loop over a sampler began, how far it is, and its epoch in workers.
 
 A unit is a step of the library: one sample per rank, or one turn of
 RoundRobinBatchSampler. An iteration is one call of a sampler's __iter__."""
 
+import ctypes
 import itertools
+import mmap
 import operator
+import os
+
+import torch
 
 
 class Begun:
@@ -81,15 +86,26 @@ class Loop(Begun):
                 "InfiniteDataLoader (use persistent_workers=True instead), or "
                 "a worker process iterates a copy of the sampler")
 
+    def check_taken(self):
+        """That the batches were of the sampler: at least one."""
+        if self.batches and self.own != 0 and self.iteration is None and (
+                not self.takes.elsewhere):
+            raise RuntimeError(
+                f"the loader returned {self.batches} batches, and none was of "
+                "this sampler: pass StatefulLoader and CountedBatchSampler the "
+                "one that is in it. (If it comes later, begin(epoch) begins "
+                "anew.)")
+
+    def check_whole(self):
+        """That the batches have what was taken, so that there is a state."""
+        self.check_taken()
+        self.takes.check(self.batches)
+
     def check_end(self):
         """Whether so many batches can be those of the sampler."""
+        self.check_taken()
         if self.own is None or self.takes.elsewhere:
             return
-        if self.own and self.batches and self.iteration is None:
-            raise RuntimeError(
-                "the loader returned all its batches, and none was of this "
-                "sampler: pass StatefulLoader and CountedBatchSampler the one "
-                "that is in it")
         if self.takes.is_off(self.own, self.batches + self.failed):
             raise RuntimeError(
                 f"the loader returned {self.batches} batches"
@@ -149,3 +165,48 @@ def _chunks(sampler):
                 "load_state_dict, set_start_iter, resize, weigh or a change of "
                 "the epoch came in between")
     sampler._drained(this)
+
+
+class SharedEpoch:
+    """What a sampler shares with its copies in worker processes: an epoch, and
+    whether a worker has loops of its own. Both are in memory that forked
+    workers share: unlike torch's it needs no file. torch's is added for spawned
+    workers, which get it by pickling."""
+
+    def __init__(self):
+        self._pages = [memoryview(mmap.mmap(-1, 16)).cast("q")]
+        self._process = os.getpid()
+
+    def __getstate__(self):
+        if len(self._pages) == 1:
+            with torch.inference_mode(False):
+                self._pages.append(
+                    torch.tensor([self._pages[0][0], 0]).share_memory_())
+        return {"_pages": self._pages[1:], "_process": self._process}
+
+    def in_worker(self):
+        """Whether this is a copy in a worker process."""
+        return (torch.utils.data.get_worker_info() is not None and
+                self._process != os.getpid())
+
+    @property
+    def epoch(self):
+        return int(self._pages[0][0]) % 2**64
+
+    def tell(self, epoch):
+        if self.in_worker():    # This worker has loops of its own.
+            for page in self._pages:
+                page[1] = 1
+            self.__init__()
+        for page in self._pages:
+            page[0] = ctypes.c_int64(epoch).value
+
+    @property
+    def others(self):
+        """Whether a worker has loops of its own."""
+        return any(page[1] for page in self._pages)
+
+    def forget(self):
+        """That it had some."""
+        for page in self._pages:
+            page[1] = 0

@@ -76,18 +76,15 @@ class Past:
 
     def noted(self, cursor, act, begun):
         """The same and what is now done to the run, at a cursor that has gone
-        straight on from the state `begun`."""
-        run, state = _begun(cursor), _bare(begun)
-        try:
-            run.load((self._run or run).history() + state)
-        except ValueError as error:
-            if getattr(error, "code", 0) not in _NOT_OF_IT:
-                raise
-            run.load(state)
-        before = run.history()
+        straight on from the state `begun`. (A mix goes back no further.)"""
+        run = _begun(cursor)
+        run.follow(self._run or _begun(cursor), _bare(begun))
+        before = run.history() if self._at_start else None
         run.go_to(cursor.step)
         act(run)
-        return self if run.history() == before else Past(run)
+        if self._at_start and run.history() == before:
+            return self
+        return Past(run)
 
     def text(self, cursor):
         """What a state_dict at a cursor has of it: nothing at the first step,

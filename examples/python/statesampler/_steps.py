@@ -109,7 +109,8 @@ class Steps:
         state instead."""
         self._settle()
         cursor = self._after(start_iter, "start_iter")
-        with self._steered(lambda run: run.seek(cursor.step)):
+        begun = min(cursor, self._cursor, key=lambda each: each.step)
+        with self._steered(lambda run: run.seek(cursor.step), begun.save()):
             self._give_up()
             self._cursor = cursor
         self._loaded = self._loaded[0], min(self._loaded[1], cursor.step)

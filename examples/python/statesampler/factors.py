@@ -44,7 +44,7 @@ class Factors:
                              f"sample, but got {len(weights)}")
         try:
             weights = [*map(float, weights)]
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             raise ValueError("weights should be numbers, but got "
                              f"weights={shown(weights)}") from None
         most = max(weights, default=0)

@@ -12,9 +12,9 @@ import warnings
 from ._arguments import (flag, listed, other_fingerprint, shown, text_of,
                          whole)
 from ._codes import ECORRUPT_MAGIC
+from ._cursors import recall_mix
 from ._library import (NONE, LedgerPlace, Tickets, address, c, check, memory,
                        sentence)
-from ._recall import recall_mix
 from .samplers import (Mix, Sampler, _Iterator, bytes_of, library_state,
                        words_of)
 

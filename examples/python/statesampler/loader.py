@@ -90,7 +90,7 @@ class _Stateful:
     takes of it."""
 
     def _wrap(self):
-        self._look()
+        self._counts._varies = self._look().counted is not None
         self._counts._loader = weakref.ref(self)
 
     def state_dict(self):
@@ -125,6 +125,9 @@ class StatefulLoader(_Stateful):
 
     def __init__(self, loader, sampler, items=None):
         _check_kind(type(self).__name__, sampler)
+        if not _is_iterable(loader):
+            raise TypeError(f"{type(self).__name__} needs a loader, but got "
+                            f"{type(loader).__name__}")
         self.loader, self._counts = loader, sampler
         self._items = None if items is None else whole("items", items, 1,
                                                        2**62)
@@ -165,7 +168,8 @@ class StatefulLoader(_Stateful):
 
 def _check_kind(who, sampler):
     if not isinstance(sampler, _Resumable):
-        raise TypeError(f"{who} needs a sampler of statesampler, but got "
+        raise TypeError(f"{who} needs a sampler of statesampler for torch, "
+                        "such as StatefulDistributedSampler, but got "
                         f"{type(sampler).__name__}")
 
 
@@ -178,22 +182,23 @@ class CountingDataLoader(_Stateful, DataLoader):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
-        batches = self.batch_sampler
+        # With batch_size=None torch takes a batch sampler as the sampler.
+        place = "sampler" if self.batch_sampler is None else "batch_sampler"
+        batches = getattr(self, place)
         inner = batches if isinstance(batches, _Resumable) else (
             sampler_of(batches, _Resumable))
         if inner is None and isinstance(self.sampler, _Resumable):
             inner = self.sampler
         _check_kind("CountingDataLoader", inner if inner is not None else
-                    self.sampler if batches is None else
                     getattr(batches, "sampler", batches))
         self._counts = inner
         # DataLoader lets nobody set its batch_sampler.
         if type(batches) is BatchSampler and batches.sampler is inner:
-            object.__setattr__(self, "batch_sampler", Batches(
+            object.__setattr__(self, place, Batches(
                 inner, batches.batch_size, batches.drop_last))
-        elif batches is not None and batches is not inner and not (
-                hasattr(batches, "taken")):
-            object.__setattr__(self, "batch_sampler",
+        elif batches is not inner and not (
+                isinstance(batches, CountedBatchSampler)):
+            object.__setattr__(self, place,
                                CountedBatchSampler(batches, inner))
         self._wrap()
 
@@ -215,6 +220,20 @@ class Batches(BatchSampler):
                                    map(list, cuts))
 
 
+def _is_iterable(thing):
+    return hasattr(thing, "__iter__") or hasattr(thing, "__getitem__")
+
+
+def _sized(batch):
+    """Torch takes any iterable. An iterator may take from a sampler yet."""
+    if hasattr(batch, "__len__"):
+        return batch
+    if not _is_iterable(batch):
+        raise TypeError("a batch sampler should give batches of indices, but "
+                        f"gave {type(batch).__name__}")
+    return list(batch)
+
+
 class CountedBatchSampler:
     """A batch sampler of your own, around a sampler of this package. It notes
     how much each batch takes, so batches may be of any size. All other
@@ -229,6 +248,12 @@ class CountedBatchSampler:
 
     def __init__(self, batch_sampler, sampler):
         _check_kind(type(self).__name__, sampler)
+        if not _is_iterable(batch_sampler) or (
+                isinstance(batch_sampler, _Resumable) and
+                not batch_sampler._gives_batches):
+            raise TypeError(
+                f"{type(self).__name__} needs an iterable of batches of "
+                f"indices, but got {type(batch_sampler).__name__}")
         self.batch_sampler, self.sampler = batch_sampler, sampler
         self._marks = self._held = array.array("q", [0])
         self.ended = True   # The present loop had all its batches.
@@ -241,6 +266,7 @@ class CountedBatchSampler:
         for batch in self.batch_sampler:
             # Not before: it is an error amid another loop, which goes on.
             self._marks, self._held, self.ended = marks, held, False
+            batch = _sized(batch)
             given += len(batch)
             taken = self.sampler._taken_samples()
             ahead = ahead or taken > given

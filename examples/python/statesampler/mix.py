@@ -221,7 +221,10 @@ class Mix(Recorded, samplers.Mix):
         return Ahead(plain, running, from_start)
 
     def at(self, step, rank=None, epoch=None, straight=False):
-        if self._running and epoch in (None, self.epoch):
+        epoch = self.epoch if epoch is None else whole("epoch", epoch, 0,
+                                                       2**64)
+        straight = flag("straight", straight)
+        if self._running and epoch == self.epoch:
             step = whole("step", step, 0, TURNS)
             if step >= self._running.place.end or (
                     straight and step < self.step):

@@ -6,7 +6,7 @@ import ctypes
 import warnings
 
 from . import samplers
-from ._arguments import whole
+from ._arguments import flag, whole
 from ._codes import (ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL,
                      HISTORY_EORDER)
 from ._library import HISTORY_BYTES, STATE_BYTES, TAILS, c, check, memory
@@ -72,7 +72,9 @@ class Recorded:
     def save(self, history=True):
         """The history and the state. history=False: the state alone, as
         statesampler.h reads it."""
-        return self.history() + self._bare() if history else self._bare()
+        if flag("history", history):
+            return self.history() + self._bare()
+        return self._bare()
 
     def history(self):
         return ctypes.string_at(self._bytes, c.history_save(self._history))
@@ -93,6 +95,15 @@ class Recorded:
             self._grow()
             code = self._load_both(history, state)
         check(code)
+
+    def follow(self, other, state):
+        """Goes on at a state to which another one has come with its history:
+        unlike load() this does not go through all of that."""
+        self._load_bare(state)
+        self._history = type(other._history).from_buffer_copy(other._history)
+        self._bytes = memory(ctypes.sizeof(other._bytes))
+        c.history_move(self._history, self._bytes,
+                       ctypes.sizeof(self._bytes))
 
     def _load_bare(self, state):
         super().load(state)
@@ -121,10 +132,11 @@ class Recorded:
         knows. straight=True asks what a run serves in this epoch that goes
         straight, as this sampler is now, whatever has been served."""
         step = whole("step", step, 0, 2**64)
-        here = epoch is None or epoch == self.epoch
-        if straight and not here:
+        epoch = self.epoch if epoch is None else whole("epoch", epoch, 0,
+                                                       2**64)
+        here = epoch == self.epoch
+        if flag("straight", straight) and not here:
             raise ValueError("straight=True asks about the present epoch")
-        epoch = whole("epoch", self.epoch if here else epoch, 0, 2**64)
         passed = self._passed(epoch, step)
         if here and (straight or not passed):
             return super().at(step, rank)
@@ -153,6 +165,7 @@ class Recorded:
         was served again the last time counts, as in at(). ValueError says why
         there is none. straight=True is as in at()."""
         index = whole("index", index, 0, 2**64)
+        straight = flag("straight", straight)
         served, again = (None, None) if straight else self._served(index)
         if served:
             return served

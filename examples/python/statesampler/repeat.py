@@ -2,7 +2,7 @@
 
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import whole, whole_batch_size
+from ._arguments import length_of, whole, whole_batch_size
 from ._groups import GroupsCursor
 from .torch_samplers import _Resumable
 
@@ -35,6 +35,7 @@ class RepeatSampler(_Resumable, _TorchSampler):
     """
 
     _owner, _takes = "RepeatSampler", "the length of its dataset"
+    _dataset_is = "data_source"
     _described = property(lambda self: self.num_samples)
     _fixed = _Resumable._fixed + (
         "mini_repeat_count", "batch_size", "repeat_count", "num_samples")
@@ -45,8 +46,8 @@ class RepeatSampler(_Resumable, _TorchSampler):
         _Resumable.__init__(self, 1, 0, shuffle, seed, True, read_ahead,
                             changed, fingerprint, data_source)
         self.data_source = data_source
-        self.num_samples = length = whole(
-            "len(data_source)", len(data_source), 0, 2**62 + 1)
+        self.num_samples = self._length_then = length = length_of(
+            "data_source", data_source)
         self.batch_size = whole_batch_size(batch_size)
         batch = self.batch_size
         self.mini_repeat_count = copies = whole(

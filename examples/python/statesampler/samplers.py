@@ -8,8 +8,8 @@ import struct
 import sys
 import zlib
 
-from ._arguments import (choice, flag, items, listed, whole, whole_batch_size,
-                         world)
+from ._arguments import (choice, flag, items, listed, shown, whole,
+                         whole_batch_size, world)
 from ._codes import ERANGE_INDEX
 from ._library import (MIX_BYTES, NONE, OFF, ORDERS, PARTITIONS, SAMPLER_BYTES,
                        SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
@@ -201,6 +201,9 @@ class Audit:
             added = array.array("q", indices)
         except OverflowError:
             raise ValueError("indices should be below 2^62") from None
+        except (TypeError, ValueError):
+            raise ValueError("indices should be a list of integers, but got "
+                             f"indices={shown(indices)}") from None
         c.audit_add(self._sums, address(added), len(added))
 
     def merge(self, other):

@@ -82,7 +82,7 @@ def listed_shares(what, values, names, count):
         unknown = [name for name in values if name not in (names or ())]
         if unknown:
             raise ValueError(f"{what}: there is no dataset {shown(unknown[0])}")
-        values = [values.get(name, 0) for name in names]
+        values = [values.get(name, 0) for name in names or ()]
     values = items(what, values)
     if len(values) != count:
         raise ValueError(f"{what} should have {count} items, as lengths has, "
@@ -95,7 +95,7 @@ def shares_of(values, names, count):
     shares = listed_shares("shares", values, names, count)
     try:
         return (ctypes.c_double * count)(*shares)
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("shares should be numbers, but got "
                          f"{shown(shares)}") from None
 

@@ -13,15 +13,13 @@ import torch.distributed as dist
 from torch.utils.data import ConcatDataset, DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import (choice, cut, flag, items, other_fingerprint,
+from ._arguments import (choice, flag, items, length_of, other_fingerprint,
                          own_fingerprint, shown, text_of, whole,
                          whole_batch_size, world)
-from ._cursors import MixCursor, SamplerCursor, state_of
-from ._loops import Begun, Iteration, Loop, iterate
+from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
+from ._loops import Begun, Iteration, Loop, SharedEpoch, iterate
 from ._past import Past
-from ._shared import SharedEpoch
 from ._steps import Steps, locked
-from ._weighted import WeightedCursor
 
 _CHANGED = ["refuse", "next_epoch", "accept"]
 
@@ -47,7 +45,7 @@ def no_sampler(init):
                     hasattr(given, "__getitem__") and not (
                         hasattr(given, "__iter__") or
                         hasattr(given, "tolist"))):
-                raise TypeError(
+                raise ValueError(
                     f"{self._owner} takes {self._takes} as a list, not a "
                     f"{type(given).__name__}. (A dataset is for the "
                     "DataLoader.)")
@@ -58,15 +56,21 @@ def no_sampler(init):
 class _Resumable(Steps):
     """A cursor (a Sampler or a Mix) and the current loop. Between loops the
     cursor stands where the next loop begins. While a StatefulLoader counts a
-    loop, settling moves the cursor to the place after what it returned; it does
-    not move in a loop that nothing counts. Subclasses define _owner, their
-    name; _cursor; and _length."""
+    loop, settling moves the cursor to the place after what it returned. In a
+    loop that nothing counts it stays, so that the next one begins the epoch
+    again; of what has no end, it goes with all that was taken. Subclasses
+    define _owner, their name; _cursor; and _length."""
 
     _gives_batches = False  # Else indices.
     _described = None       # How many samples it has a length or group of.
+    _dataset_is = None      # The attribute that is its dataset, if it has one,
+    _length_then = None     # and how long that was when this was made.
     _dealt = True           # accelerate may deal its batches to processes.
+    _batch_said = None      # How many indices a loader's batch has, if said.
+    _varies = False         # Those of its StatefulLoader may be of any size.
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
     _past = None            # What was done to the run, where that is kept.
+    _own_batches = False    # It had batches of a user's own batch sampler.
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
                  read_ahead, changed, fingerprint, dataset=None):
@@ -125,6 +129,13 @@ class _Resumable(Steps):
                 f"{self._owner} takes {self._takes}: it has "
                 f"{self._described}, but the dataset has {len(dataset)}")
 
+    def _check_own_dataset(self):
+        """The same of the one it was made of, which may change in place. After
+        a resize the old one, or the new."""
+        dataset = getattr(self, self._dataset_is or "", None)
+        if hasattr(dataset, "__len__") and len(dataset) != self._length_then:
+            self._check_dataset(dataset)
+
     @locked
     def _open(self, takes, alive):
         """Begins a loop of a StatefulLoader. None if it is inside another one
@@ -135,11 +146,13 @@ class _Resumable(Steps):
         if before is not None and before.waits():
             return None
         self._compare_ranks()
+        self._check_own_dataset()
         self._close()
         self._uncounted = False
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
+        self._own_batches = self._own_batches or takes.counted is not None
         self._share()
         return loop
 
@@ -159,6 +172,7 @@ class _Resumable(Steps):
             this = loop.iteration = Iteration(loop)
         else:
             self._compare_ranks()
+            self._check_own_dataset()
             self._refuse_two_skips()
             self._close()
             this = self._alone = Iteration(Begun(self._cursor))
@@ -232,6 +246,8 @@ class _Resumable(Steps):
         `again` it is that place."""
         self._settle()
         loop, alone = self._loop, self._alone
+        if loop is not None:
+            loop.check_taken()
         self._loop = self._alone = None
         if loop is not None:
             loop.over = True
@@ -253,6 +269,13 @@ class _Resumable(Steps):
             if alone.has_all() and not again:
                 self._turn_over()
             alone.give_up()
+        if self._uncounted and self._cursor.num_steps is None:
+            warnings.warn(
+                "a loop over this sampler was left that nothing counted. As it "
+                "has no end, the next loop goes on after all that was taken, "
+                "which is more than was received if workers or threads take "
+                "ahead: loop over StatefulLoader(loader, sampler)",
+                stacklevel=5)
 
     def _give_up(self):
         """Ends the current loop; continuing it is an error."""
@@ -304,6 +327,8 @@ class _Resumable(Steps):
         history = self._past and self._past.text(cursor or self._cursor)
         if history is not None:
             found["history"] = history
+        if self._own_batches:
+            found["own_batches"] = True
         return found
 
     @contextlib.contextmanager
@@ -331,7 +356,7 @@ class _Resumable(Steps):
         have all that was taken for them."""
         loop = self._loop
         if loop is not None:
-            loop.takes.check(loop.batches)
+            loop.check_whole()
         self._settle()
 
     def __len__(self):
@@ -454,7 +479,8 @@ class _Resumable(Steps):
         StatefulLoader counts, and after one, it raises RuntimeError: then say
         `epoch`, and `batches`.
 
-        "history" has what was done to the run, for python -m statesampler.
+        "history" has what was done to the run, for python -m statesampler, and
+        "own_batches" says that a CountedBatchSampler made its batches.
 
         With `batches` or `epoch`, the state after that many batches of that
         epoch instead; the defaults are none, and the current one. They count as
@@ -462,6 +488,11 @@ class _Resumable(Steps):
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
         too."""
+        if batches is not None and self._varies:
+            raise ValueError(
+                "the batches of a CountedBatchSampler may be of any size, so "
+                "that their number says no place: say state_dict(), after the "
+                "last one")
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
             cursor = self._in_epoch(epoch, batches)
@@ -511,6 +542,7 @@ class _Resumable(Steps):
                                if state == given else None, state)
         self._give_up()
         self._cursor, self._past = cursor, past
+        self._own_batches = state_dict.get("own_batches", False)
         self._loaded = self._cursor.epoch, self._cursor.step
         self._share()
 
@@ -524,7 +556,9 @@ class _Resumable(Steps):
         if changed and not others and self.changed == "next_epoch":
             return self._cursor.next_epoch(state)
         if changed + others:
-            raise ValueError("; ".join(changed + others))
+            raise ValueError("; ".join(changed + others) + (
+                "; changed='next_epoch' loads it, and begins the next epoch"
+                if lengths and not others else ""))
         return state
 
 
@@ -538,7 +572,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         loop raises RuntimeError if torch.distributed has other values by then.
         seed must be the same on every rank.
     batch_size: the unit of state_dict(batches=) and of VISSL's start_iter and
-        set_start_iter. Nothing else needs it.
+        set_start_iter. Nothing else needs it. Another one than a
+        StatefulLoader's raises ValueError.
     partition: "interleaved", as in torch, or "blocked": each rank gets a
         contiguous part of the order. (VISSL's sampler is "blocked" with
         drop_last.)
@@ -577,7 +612,9 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     _owner = "StatefulDistributedSampler"
     _takes = "the length of its dataset (see also resize)"
     _cursors = SamplerCursor
+    _dataset_is = "dataset"
     _described = property(lambda self: self._cursor.num_samples)
+    _batch_said = property(lambda self: self.batch_size)
     _fixed = _Resumable._fixed + ("num_samples", "total_size")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
@@ -596,19 +633,13 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
                             dataset)
         self.dataset = dataset
         self.batch_size = batch_size
-        try:
-            length = len(dataset)
-        except (TypeError, OverflowError) as error:
-            raise ValueError("dataset should have a len(), but got "
-                             f"{type(dataset).__name__}: {cut(str(error))}"
-                             ) from None
+        self._length_then = length = length_of("dataset", dataset)
         # A step is one sample per rank, so that the loader can make any
         # batches.
         make = self._cursors if weights is None else functools.partial(
             WeightedCursor, weights)
         self._cursor = make(
-            whole("len(dataset)", length, 0, 2**62 + 1), self.rank,
-            self.num_replicas, 1, seed=seed, stream=whole(
+            length, self.rank, self.num_replicas, 1, seed=seed, stream=whole(
                 "stream", stream, 0, 2**64), shuffle=shuffle, tail=tail,
             partition=partition, replacement=replacement,
             chunk_size=chunk_size, window=window)

@@ -16,7 +16,7 @@ import warnings
 from common import Background, STARTS, Uncounted, counted, main, raw
 from statesampler import (
     CountedBatchSampler, CountingDataLoader, PackedBatchSampler, RepeatSampler,
-    SpreadBatchSampler, StatefulLoader)
+    Sampler, SpreadBatchSampler, StatefulLoader)
 from statesampler import BlendedBatchSampler as Blended
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
@@ -318,6 +318,49 @@ class NotCounted(unittest.TestCase):
                 place()
                 sampler.state_dict()
 
+    def test_what_has_no_end(self):
+        """The next loop goes on after what was taken, also by workers ahead,
+        and says so. Not if the place was said since."""
+        for make, name in (
+                (lambda: Distributed(range(15), 1, 0, tail="carry"), "sampler"),
+                (lambda: RoundRobin([9, 6], 2, 0, 1, stop="never"),
+                 "batch_sampler"),
+                (lambda: PackedBatchSampler([3] * 15, 9, 0, 1, endless=True),
+                 "batch_sampler")):
+            for workers in 0, 1:
+                def over(sampler, kind):
+                    return iter(kind(range(15), num_workers=workers,
+                                     **{name: sampler}))
+
+                whole = list(itertools.islice(over(make(), Uncounted), 9))
+                sampler = make()
+                state = sampler.state_dict()
+                for kind in Uncounted, Counting:
+                    next(over(sampler, Uncounted))
+                    with self.assertWarnsRegex(
+                            UserWarning, r"over StatefulLoader\(loader"):
+                        batch = next(over(sampler, kind))
+                    self.assertEqual(batch == whole[1], workers == 0)
+                    sampler.load_state_dict(state)
+                    next(over(sampler, Uncounted))
+                    with self.assertWarnsRegex(UserWarning, "nothing counted"):
+                        next(iter(copy.copy(sampler)))
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("error")
+                        sampler.load_state_dict(state)
+                        next(over(sampler, Uncounted))
+                        sampler.load_state_dict(state)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    for i in range(0, 9, 3):
+                        self.assertEqual(list(itertools.islice(
+                            over(sampler, Counting), 3)), whole[i:i + 3])
+                        sampler.state_dict()
+        with warnings.catch_warnings():     # Of what has an end, nothing is
+            warnings.simplefilter("error")  # lost: it begins again.
+            loader = Uncounted(range(15), sampler=Distributed(range(15), 1, 0))
+            self.assertEqual(next(iter(loader)), next(iter(loader)))
+
     def test_in_a_worker(self):
         for context in STARTS:
             sampler = Distributed(range(15), 1, 0)
@@ -483,13 +526,39 @@ class NotCounted(unittest.TestCase):
                 list(loader)
 
     def test_another_sampler(self):
-        """Than the batch sampler's: it gives nothing."""
-        mine, other = (Distributed(range(20), 1, 0) for _ in range(2))
-        loader = StatefulLoader(Uncounted(
-            range(20), batch_sampler=CountedBatchSampler(
-                BatchSampler(mine, 4, False), other)), other)
-        with self.assertRaisesRegex(RuntimeError, "none was of this sampler"):
-            list(loader)
+        """Than the batch sampler's: it gives nothing. Whoever asks where the
+        loop is hears it, and who leaves it, at its end, or when the next one
+        begins."""
+        for workers, tail in itertools.product((0, 1), ("pad", "carry")):
+            mine, other = (Distributed(range(20), 1, 0, batch_size=4, tail=tail)
+                           for _ in range(2))
+            loader = StatefulLoader(Uncounted(
+                range(20), num_workers=workers,
+                batch_sampler=CountedBatchSampler(itertools.islice(
+                    BatchSampler(mine, 4, False), 5), other)), other)
+            served = iter(loader)
+            for batches in 1, 2:
+                next(served)
+                for ask in (loader.state_dict, lambda: other.remaining,
+                            lambda: other.start_iter,
+                            lambda: copy.copy(other)):
+                    with self.assertRaisesRegex(
+                            RuntimeError, f"{batches} batches, and none was "
+                            "of this sampler"):
+                        ask()
+            for _ in range(2):
+                with self.assertRaisesRegex(RuntimeError, "none was of this"):
+                    next(iter(loader))
+            with self.assertRaisesRegex(RuntimeError, "none was of this"):
+                list(served)
+            other.begin(0)
+            self.assertEqual(raw(loader.state_dict()), raw(Distributed(
+                range(20), 1, 0, tail=tail).state_dict()))
+        # A rank may have nothing to give.
+        other = Distributed(range(1), 2, 1, tail="uneven")
+        for _ in StatefulLoader(Uncounted(range(1), batch_sampler=(
+                CountedBatchSampler([[0], [0]], other))), other):
+            other.state_dict()
 
     def test_a_batch_that_is_late(self):
         """A thread's queue is empty, and is asked again."""
@@ -720,6 +789,226 @@ class Items(unittest.TestCase):
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
 
+    def test_items_that_are_seen(self):
+        """Others are an error, though they make as many batches: but where
+        something between may join some."""
+        class Joined:
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                batches = iter(self.loader)
+                return (batch + next(batches, []) for batch in batches)
+
+        class Twos(torch.utils.data.DataLoader):
+            def __iter__(self):
+                return iter(Joined(super().__iter__()))
+
+            def __len__(self):
+                return (super().__len__() + 1) // 2
+
+        sampler = Distributed(range(20), 1, 0)
+        mine = CountedBatchSampler(BatchSampler(sampler, 8, False), sampler)
+        for loader, items, seen in (
+                (Uncounted(range(20), 8, sampler=sampler), 9, "8"),
+                (Counting(range(20), 8, sampler=sampler), 9, "8"),
+                (Background(range(20), 8, sampler=sampler), 7, "8"),
+                (Uncounted(range(20), batch_sampler=mine), 8, "as many as"),
+                (sampler, 2, "1")):
+            with self.assertRaisesRegex(ValueError, f"items={items}: a batch "
+                                        f"of this loader takes {seen}"):
+                StatefulLoader(loader, sampler, items=items)
+        for loader, left in (
+                (Joined(Uncounted(range(20), 4, sampler=sampler,
+                                  drop_last=True)), [12, 4, 20]),
+                (Twos(range(20), 4, sampler=sampler, collate_fn=list),
+                 [12, 4, 20]),
+                (Uncounted(range(20), 8, sampler=sampler, drop_last=True),
+                 [12, 20])):    # What is left is no batch.
+            sampler.begin(0)
+            for batch, most in zip(StatefulLoader(loader, sampler, 8), left):
+                resumed = Distributed(range(20), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                self.assertEqual(resumed.remaining, most)
+
+    def test_the_sampler_of_another_loader(self):
+        """Has nothing to do with this one."""
+        for make, how in (
+                (lambda: Distributed(range(20), 1, 0),
+                 lambda one: dict(batch_size=4, sampler=one)),
+                (lambda: Distributed(range(20), 1, 0),
+                 lambda one: dict(batch_size=None, sampler=one)),
+                (lambda: RoundRobin([9, 11], 4, 0, 1, stop="all"),
+                 lambda one: dict(batch_sampler=one))):
+            one = make()
+            for make_loader, items in itertools.product(
+                    (Counting, Uncounted, Background), (None, 4)):
+                with self.assertRaisesRegex(
+                        ValueError, "is not the loader's sampler, which is "
+                        f"another {type(one).__name__}"):
+                    StatefulLoader(make_loader(range(20), **how(one)), make(),
+                                   items)
+
+    def test_a_batch_sampler_as_sampler(self):
+        """As torch takes one with batch_size=None, for datasets that load a
+        batch at once."""
+        class Bulk:
+            def __len__(self):
+                return 40
+
+            def __getitem__(self, indices):
+                return list(indices)
+
+        class Growing(BatchSampler):
+            def __iter__(self):
+                indices, size = iter(self.sampler), itertools.count(1)
+                return iter(lambda: [*itertools.islice(indices, next(size))],
+                            [])
+
+        def by_hand(loader):
+            def made(data, sampler, **options):
+                batches = sampler if type(sampler) is BatchSampler else (
+                    CountedBatchSampler(sampler, sampler.sampler))
+                return StatefulLoader(loader(data, sampler=batches, **options),
+                                      sampler.sampler)
+            return made
+
+        options = dict(batch_size=None, collate_fn=list)
+        for make, kind, workers in itertools.product(
+                (Counting, by_hand(Uncounted), by_hand(Background)),
+                (BatchSampler, Growing), (0, 2)):
+            whole = list(Distributed(range(40), 1, 0))
+            sampler, seen = Distributed(range(40), 1, 0), []
+            for batch in make(Bulk(), sampler=kind(sampler, 7, False),
+                              num_workers=workers, **options):
+                seen += batch
+                resumed = Distributed(range(40), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                if len(seen) < 40:
+                    self.assertEqual(seen + list(resumed), whole)
+            self.assertEqual((len(seen), sampler.epoch), (40, 1))
+        for loader in Counting, Uncounted:  # One that gives batches itself.
+            sampler = RoundRobin([20, 20], 4, 0, 1)
+            loader = StatefulLoader(loader(Bulk(), sampler=sampler, **options),
+                                    sampler)
+            next(iter(loader))
+            self.assertEqual(sampler.remaining, 9)
+
+    def test_what_is_no_loader(self):
+        sampler = Distributed(range(20), 1, 0)
+        for wrong in None, 5, object():
+            with self.assertRaisesRegex(TypeError, "needs a loader, but got "
+                                        + type(wrong).__name__):
+                StatefulLoader(wrong, sampler, items=1)
+        for wrong in Sampler(20, 0, 1), BatchSampler(range(20), 2, False):
+            with self.assertRaisesRegex(
+                    TypeError, "needs a sampler of statesampler for torch, "
+                    "such as StatefulDistributedSampler, but got "
+                    f"{type(wrong).__name__}$"):
+                StatefulLoader([1], wrong)
+            with self.assertRaisesRegex(TypeError, "needs a sampler of stat"):
+                Counting(range(20), 4, sampler=wrong)
+
+    def test_another_batch_size(self):
+        """Than the sampler's, in whose batches places are said."""
+        class Mine(BatchSampler):
+            pass
+
+        sampler = Distributed(range(20), 1, 0, batch_size=4)
+        for size in 1, 2, 8:
+            loader = Uncounted(range(20), size, sampler=sampler)
+            for make in (lambda: Counting(range(20), size, sampler=sampler),
+                         lambda: StatefulLoader(loader, sampler),
+                         lambda: StatefulLoader(Background(
+                             range(20), size, sampler=sampler), sampler),
+                         lambda: StatefulLoader(filter(None, loader), sampler,
+                                                items=8)):
+                with self.assertRaisesRegex(
+                        ValueError, "batch_size=4, but a batch of the loader "
+                        "takes [128] samples"):
+                    make()
+        # Who makes batches of what has none says how large they are.
+        for loader in (StatefulLoader(sampler, sampler),
+                       StatefulLoader(iter(sampler), sampler, items=1),
+                       Counting(range(20), batch_size=None, sampler=sampler,
+                                collate_fn=None)):
+            list(itertools.islice(loader, 8))
+            self.assertEqual(sampler.start_iter, 2)
+            sampler.begin(0)
+        # A RepeatSampler's are none of the loader's.
+        list(Counting(range(20), 3, sampler=RepeatSampler(range(20), 2, 4)))
+        sampler.batch_size = 5
+        loader = Counting(range(20), 5, sampler=sampler)
+        sampler.state_dict(batches=1)
+        sampler.batch_size = 4
+        with self.assertRaisesRegex(ValueError, "has batch_size=4"):
+            list(loader)
+        # Batches of any size have no number of samples.
+        loader = Counting(range(20), batch_sampler=Mine(sampler, 5, False))
+        next(iter(loader))
+        for options in {}, {"epoch": 0}:
+            with self.assertRaisesRegex(ValueError, "say state_dict"):
+                sampler.state_dict(batches=1, **options)
+            sampler.state_dict(**options)
+        Counting(range(20), 4, sampler=sampler)
+        sampler.state_dict(batches=1)
+
+    def test_batches_that_are_iterators(self):
+        """Torch takes them, and what they have not given yet is taken."""
+        class Lazy:
+            def __init__(self, sampler, kind):
+                self.sampler, self.kind = sampler, kind
+
+            def __iter__(self):
+                indices = iter(self.sampler)
+                return (self.kind(itertools.islice(indices, 4))
+                        for _ in range(5))
+
+        kinds = (iter, lambda batch: (i for i in batch),
+                 lambda batch: map(int, batch), list, tuple, dict.fromkeys,
+                 lambda batch: torch.tensor([*batch]))
+        for kind, workers in itertools.product(kinds, (0, 1)):
+            sampler = Distributed(range(20), 1, 0)
+            loader = Counting(range(20), num_workers=workers,
+                              batch_sampler=Lazy(sampler, kind))
+            for i, batch in enumerate(loader, 1):
+                self.assertEqual((len(batch), sampler.remaining),
+                                 (4, 20 - 4 * i))
+        with self.assertRaisesRegex(TypeError, "batches of indices, but gave "
+                                    "int"):
+            list(Counting(range(20), batch_sampler=CountedBatchSampler(
+                torch.utils.data.SequentialSampler(range(20)), sampler)))
+        for wrong in None, 5, sampler, RepeatSampler(range(20), 1):
+            with self.assertRaisesRegex(
+                    TypeError, f"of indices, but got {type(wrong).__name__}"):
+                CountedBatchSampler(wrong, sampler)
+        batches = RoundRobin([9, 11], 4, 0, 1, stop="all")
+        loader = Counting(range(20), batch_sampler=CountedBatchSampler(
+            batches, batches))
+        next(iter(loader))
+        self.assertEqual(batches.remaining, len(batches) - 1)
+
+    def test_names_of_a_batch_samplers_own(self):
+        """Which are CountedBatchSampler's, too, and mean something else."""
+        class Mine(BatchSampler):
+            def __init__(self, sampler, name, value):
+                super().__init__(sampler, 4, False)
+                setattr(self, name, value)
+
+        for name, value in itertools.product(
+                ("taken", "given", "held", "ended"), (3, lambda: 3, None)):
+            sampler = Distributed(range(20), 1, 0)
+            mine = Mine(sampler, name, value)
+            for loader in (Counting(range(20), batch_sampler=mine),
+                           StatefulLoader(Uncounted(range(20),
+                                                    batch_sampler=mine),
+                                          sampler, 4)):
+                for i, _ in enumerate(loader, 1):
+                    self.assertEqual(sampler.remaining, 20 - 4 * i)
+            with self.assertRaisesRegex(TypeError, "put your batch sampler"):
+                StatefulLoader(Uncounted(range(20), batch_sampler=mine),
+                               sampler)
+
     def test_uneven_ranks(self):
         """One of which has a sample less: it is at the end where the others
         are, and not before."""
@@ -793,6 +1082,48 @@ class Items(unittest.TestCase):
                             ValueError, "it has 20, but the dataset has "
                             f"{count}"):
                         make()
+
+    def test_a_dataset_that_grows(self):
+        """In place, where nothing but the sampler sees it: in a loop that
+        nothing counts, and in a loader whose inside is not known."""
+        class Unknown:
+            def __init__(self, loader):
+                self.inner = loader
+
+            def __iter__(self):
+                return iter(self.inner)
+
+        for make, workers in itertools.product(
+                (lambda data: Distributed(data, 1, 0),
+                 lambda data: RepeatSampler(data, 1, 2)), (0, 1)):
+            data = list(range(20))
+            sampler = make(data)
+            plain = Uncounted(data, 4, sampler=sampler, num_workers=workers)
+            loaders = plain, StatefulLoader(Unknown(plain), sampler, items=4)
+            for count, loader in itertools.product((20, 30, 18), loaders):
+                data[:] = range(count)
+                sampler.begin(0)
+                if count == 20:
+                    self.assertEqual(len(list(loader)), 5)
+                    continue
+                with self.assertRaisesRegex(ValueError, "has 20, but the data"
+                                            f"set has {count}"):
+                    list(loader)
+                self.assertEqual((sampler.epoch, sampler.remaining), (0, 20))
+                data[:] = range(20)     # What was wrong is not kept.
+                self.assertEqual(len(list(loader)), 5)
+
+    def test_a_dataset_that_grows_and_a_resize(self):
+        data = list(range(20))
+        sampler = Distributed(data, 1, 0, shuffle=False)
+        sampler.resize(30)      # Of another list, perhaps.
+        self.assertEqual(len(list(sampler)), 30)
+        data[:] = range(30)
+        self.assertEqual(len(list(sampler)), 30)
+        data[:] = range(31)
+        with self.assertRaisesRegex(ValueError, "has 30, but the dataset has "
+                                    "31"):
+            list(sampler)
 
     def test_lengths_of_each(self):
         """Those of the parts of a ConcatDataset, which may be divided further,

@@ -2,6 +2,7 @@
 does: each argument of all that is public gets such values."""
 
 import inspect
+import math
 import io
 import itertools
 import unittest
@@ -11,8 +12,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from common import main, torch
 from statesampler import (Audit, BlendedBatchSampler, CountingDataLoader,
                           Ledger, Mix, PackedBatchSampler, RepeatSampler,
-                          RoundRobinBatchSampler, Sampler, SpreadBatchSampler,
-                          StatefulDistributedSampler)
+                          RoundRobinBatchSampler, Sampler, Schedule,
+                          SpreadBatchSampler, StatefulDistributedSampler)
 from statesampler.__main__ import main as command
 
 MOST = 600      # characters of a message
@@ -45,6 +46,21 @@ HUGE = {
     "mute number": MuteNumber(-3), "large mute number": MuteNumber(2**70),
     "loud": Loud()}
 
+# Of any kind.
+ODD = {"None": None, "True": True, "2": 2, "0": 0, "-1": -1, "2.5": 2.5,
+       "nan": math.nan, "inf": math.inf, "'x'": "x", "b'x'": b"x", "[]": [],
+       "[1]": [1], "['a']": ["a"], "[None]": [None, None], "{}": {},
+       "{'a': 1}": {"a": 1}, "{1}": {1}, "()": (), "object": object(),
+       "function": lambda *_: 1, "class": int, "complex": 1j,
+       "tensor": torch.ones(2, 3), "one": torch.tensor(2.5), "2**64": 2**64,
+       "10**400": 10**400}
+
+# Arguments that take an object of a class.
+OBJECTS = "schedule", "other"
+
+# How Python's and torch's own messages begin.
+INNER = "^('|object of|len\\(\\) of|int too|only |The truth|Boolean|unhash|argu)"
+
 # Each with arguments that it takes. A list or a text may be right where
 # samples, lengths, groups or a fingerprint are.
 MADE = [
@@ -63,7 +79,9 @@ MADE = [
                               num_replicas=1)),
     (SpreadBatchSampler, dict(groups=list(range(9)), batch_size=2, rank=0,
                               num_replicas=1)),
-    (Audit, {})]
+    (Audit, {}),
+    (Mix, dict(lengths=[9, 5], rank=0, world_size=1,
+               schedule=Schedule([(3, [1, 2])])))]
 
 OPTIONS = ("seed", "stream", "epoch", "shuffle", "replacement", "chunk_size",
            "window", "partition", "tail", "drop_last", "of_no_name")
@@ -131,6 +149,66 @@ class Messages(unittest.TestCase):
             for names in ["x" * 10**6], map("x{}".format, range(10**5)):
                 self.assertIs(TypeError, self.refuses(
                     kind.__name__, kind, **given, **dict.fromkeys(names)))
+
+    def asked(self, name, odd, function, options):
+        """A wrong value is a ValueError. A TypeError is only what is in an
+        object's place, or has no place."""
+        with self.subTest(function=function, name=name, value=odd), (
+                warnings.catch_warnings()):
+            warnings.simplefilter("ignore")
+            try:
+                function(**options)
+            except ValueError as error:
+                self.assertNotRegex(str(error), INNER)
+            except TypeError as error:
+                if name not in OBJECTS:
+                    self.assertIn("unexpected", str(error))
+            except (RuntimeError, StopIteration) as error:
+                self.assertNotRegex(str(error), INNER)
+
+    def test_kinds(self):
+        for kind, given in MADE:
+            for name in {*arguments(kind)} - {"of_no_name"}:
+                more = {}
+                if name in ("chunk_size", "window") and kind is not Ledger:
+                    more = dict(chunk_size=3, window=3)
+                for odd in ODD:
+                    self.asked(name, odd, kind,
+                               {**given, **more, name: ODD[odd]})
+            for method, _ in inspect.getmembers(kind(**given), callable):
+                if method.startswith("_"):
+                    continue
+                method = getattr(kind, method)
+                names = inspect.signature(method).parameters
+                needs = {name: 0 for name, parameter in names.items()
+                         if parameter.default is parameter.empty}
+                for name in {*names} - {"self"}:
+                    for odd in ODD:
+                        self.asked(name, odd, method, {
+                            **needs, "self": kind(**given), name: ODD[odd]})
+
+        for kind, given in MADE[:2] + MADE[-1:]:
+            for ask in kind(**given).at, kind(**given).locate:
+                with self.assertRaisesRegex(ValueError, "straight .* a bool"):
+                    ask(0, straight="no")
+
+    def test_kinds_inside(self):
+        """Values in lists and dicts."""
+        for odd, value in ODD.items():
+            self.asked("weights", odd, Sampler, dict(
+                num_samples=9, rank=0, world_size=1, weights=[value] * 9))
+            for lengths in [9, 5], {"a": 9, "b": 5}:
+                for each in value, [value, 1], {"a": value, "b": 1}:
+                    for name in "batch_size", "weights":
+                        self.asked(name, odd, Mix, dict(
+                            lengths=lengths, rank=0, world_size=1,
+                            **{name: each}))
+                    for schedule in (lambda: Schedule(lambda _: (2, each)),
+                                     lambda: Schedule([(2, each)]),
+                                     lambda: Schedule([(2, [1, 1])], each)):
+                        self.asked("shares", odd, lambda schedule: next(Mix(
+                            lengths, 0, 1, schedule=schedule())),
+                            dict(schedule=schedule))
 
     def test_methods(self):
         for kind, given in MADE:

@@ -476,7 +476,7 @@ class Names(unittest.TestCase):
                     with self.assertRaises(ValueError):
                         one.load(wrong)
                     self.assertIn(state[-300:], one.save())
-        with self.assertRaisesRegex(TypeError, "restart .* a str"):
+        with self.assertRaisesRegex(ValueError, "restart .* a str"):
             named.load(named.save(), restart="no")
 
 

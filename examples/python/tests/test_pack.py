@@ -721,13 +721,15 @@ class Errors(unittest.TestCase):
                             ("stream", -1), ("read_ahead", -1)):
             with self.assertRaisesRegex(ValueError, name):
                 PackedBatchSampler([1], 5, 0, 1, **{name: value})
-        for wrong in dict(endless="no"), dict(shuffle="no"), dict(other=1):
-            with self.assertRaises(TypeError):
+        for wrong in dict(endless="no"), dict(shuffle="no"):
+            with self.assertRaises(ValueError):
                 PackedBatchSampler([1], 5, 0, 1, **wrong)
+        with self.assertRaises(TypeError):
+            PackedBatchSampler([1], 5, 0, 1, other=1)
         with self.assertRaisesRegex(TypeError, "lengths of samples, not a "):
             PackedBatchSampler(torch.utils.data.SequentialSampler([1]), 5)
         for wrong in Dataset(9), {1: 5}, {5}:
-            with self.assertRaisesRegex(TypeError, "as a list, not a " +
+            with self.assertRaisesRegex(ValueError, "as a list, not a " +
                                         type(wrong).__name__):
                 PackedBatchSampler(wrong, 5)
         for workers in 0, 1:

@@ -256,7 +256,7 @@ class Parity(unittest.TestCase):
         self.assertIn("a str", said(Ours, range(9), "1", 0))
         for name in "shuffle", "drop_last", "replacement":
             for wrong in "False", None, 2:
-                with self.assertRaisesRegex(TypeError, f"{name} .* a "
+                with self.assertRaisesRegex(ValueError, f"{name} .* a "
                                             f"{type(wrong).__name__}"):
                     Ours(range(9), 1, 0, **{name: wrong})
         # Torch's and numpy's integers are integers.

@@ -11,11 +11,12 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
 from common import EXAMPLES, Uncounted, cases, counted, main, raw, torch
-from statesampler import (RepeatSampler, RoundRobinBatchSampler,
+from statesampler import (Mix, RepeatSampler, RoundRobinBatchSampler, Sampler,
                           StatefulDistributedSampler, StatefulLoader)
 from statesampler.__main__ import main as command
 
@@ -472,6 +473,34 @@ class Pasts(unittest.TestCase):
                 **os.environ, "STATESAMPLER_LIBRARY": library,
                 "PYTHONPYCACHEPREFIX": self.path + ".cache"},
             stdout=subprocess.PIPE).stdout) for _ in range(7)), .06)
+
+    def test_many_events(self):
+        """None goes through those before it, so that the thousandth takes as
+        long as the first."""
+        for make in (lambda: StatefulDistributedSampler(range(20), 1, 0,
+                                                        batch_size=4),
+                     lambda: RoundRobinBatchSampler([9, 11], 4, 0, 1,
+                                                    stop="all")):
+            sampler, loads = make(), []
+            for kind in Sampler, Mix:
+                load = kind._load_both
+                patch = mock.patch.object(
+                    kind, "_load_both", lambda *given, load=load: (
+                        loads.append(len(given[1])), load(*given))[1])
+                patch.start()
+                self.addCleanup(patch.stop)
+            for event in range(300):
+                list(zip(range(2), counted(sampler)))
+                if event % 3 == 0:
+                    sampler.begin(sampler.epoch + 1)
+                elif event % 3 == 1:
+                    sampler.set_start_iter(event % 4)
+            self.assertLess(len(loads), 5)
+            state = sampler.state_dict()
+            self.assertGreater(len(state["history"]), 64 * 300)
+            other = make()
+            other.load_state_dict(state)
+            self.assertEqual(other.state_dict()["history"], state["history"])
 
     def test_none(self):
         for one in (RepeatSampler(range(9), 2, 3),):

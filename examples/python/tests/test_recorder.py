@@ -31,9 +31,8 @@ from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
                           SpreadBatchSampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
-from statesampler._cursors import SamplerCursor
+from statesampler._cursors import SamplerCursor, recall_mix
 from statesampler._library import c
-from statesampler._recall import recall_mix
 
 
 def sampler(random, n, world, batch_size, **more):
@@ -264,7 +263,7 @@ class Audits(unittest.TestCase):
     def test_what_is_refused(self):
         audit = Audit()
         for wrong in ["a", 1.5], [2**70], 3, [None]:
-            with self.assertRaises((TypeError, ValueError)):
+            with self.assertRaisesRegex(ValueError, "indices should be"):
                 audit.add(wrong)
         with self.assertRaisesRegex(TypeError, "an Audit"):
             audit.merge([1])
@@ -919,6 +918,49 @@ class Command(Asked):
         self.assertIn("name one of these",
                       self.ask("--where", 3, status=1))
 
+    def test_what_its_page_shows(self):
+        one = Distributed(range(1000), 1, 0)
+        loop = iter(DataLoader(range(1000), 8, sampler=one))
+        for _ in range(40):
+            next(loop)
+        self.save({"sampler": one.state_dict()})
+        with open(os.path.join(ROOT, "examples", "python",
+                               "more.md")) as file:
+            shown, = re.findall("^```\n([$].*?)^```$", file.read(),
+                                re.M | re.S)
+        for asked in shown.split("$ ")[1:]:
+            typed, *answers = asked.splitlines()
+            self.assertEqual(typed.split()[:4], [
+                "python", "-m", "statesampler", "checkpoint.pt"])
+            self.assertEqual(self.ask(*typed.split()[4:], said=()), answers)
+
+    def test_a_damaged_history(self):
+        """It is damaged, and not the others, nor its own state."""
+        one = Distributed(range(20), 1, 0, batch_size=1)
+        for _ in zip(range(2), counted(one)):
+            pass
+        good = one.state_dict()
+        odd = "53534831 is no history"
+        for history in odd, odd[:8], "53534831" + 32 * "00", "53534831\ud800":
+            self.save({"bad": {**good, "history": history}, "good": good})
+            said = self.ask(status=1, said=())
+            self.assertEqual([line.split(": ")[:-1] for line in said],
+                             [["good"], ["statesampler", self.path, "bad"]])
+            asked = ("--where", one.at(1)[0], "--batch-size", 2,
+                     "--sampler")
+            self.assertEqual(len(self.ask(*asked, "good", said=())), 1)
+            self.assertIn("size of" if history[-2:] == "00" else
+                          "its history is damaged",
+                          self.ask(*asked, "bad", said=(), status=1))
+            self.assertEqual(self.ask(*asked, "bad"),
+                             self.ask(*asked, "good"))
+        bad = good["state"].clone()
+        bad[50] += 1
+        self.save({"bad": {**good, "state": bad, "history": ""}, "good": good})
+        self.assertEqual(len(self.ask(*asked, "good", said=())), 1)
+        self.assertIn("the state's bytes have changed",
+                      self.ask(*asked, "bad", said=(), status=1))
+
     def test_some_states_say_nothing(self):
         """The others do, and which do not is said."""
         one = Sampler(20, 0, 1, 5).save(history=False)
@@ -972,6 +1014,7 @@ class Command(Asked):
                         "here": whole[3:-1], "set": {3}}, self.path,
                        pickle_protocol=protocol)
         self.assertFalse(os.path.exists(self.path + "-touched"))
+        self.save({"long": whole.long()[3:-1]})
         said = self.ask()
         with zipfile.ZipFile(self.path) as archive:
             files = [(each, archive.read(each)) for each in archive.namelist()]
@@ -1039,17 +1082,32 @@ class Command(Asked):
             # Tensors that pickle.dump wrote.
             tensor = torch.frombuffer(bytearray(b"a" + state),
                                       dtype=torch.uint8)
-            self.write(pickle.dumps({
+            held = {
                 "model": torch.rand(3, 4), "s": [tensor[1:], tensor],
-                "t": tensor[1:], "tokens": torch.tensor([83, 83, 77])},
-                protocol))
-            self.assertEqual([line.split(":")[0] for line in self.ask()],
-                             ["s[0]", "t"])
-            self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+                "t": tensor[1:], "long": tensor.long()[1:],
+                "int": tensor.int()[1:], "short": tensor.short()[1:],
+                "more": tensor.short()[1:] + 256 * (tensor[1:] == 1),
+                "parameter": torch.nn.Parameter(tensor[1:], False),
+                "tokens": torch.tensor([83, 83, 77])}
+            for write in (lambda: self.write(pickle.dumps(held, protocol)),
+                          lambda: torch.save(held, self.path,
+                                             pickle_protocol=protocol)):
+                write()
+                self.assertEqual([line.split(":")[0] for line in self.ask()],
+                                 ["s[0]", "t", "long", "int", "short",
+                                  "parameter"])
+                self.assertEqual(len(self.ask("--steps", "0..3")), 4)
         for text in ('{"text": "%s", "list": %s}', ' ["%s", %s]'):
             self.write((text % (state.hex(), [*state])).encode())
-            self.assertEqual(len(self.ask()), 2)
-            self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+            text = text % (state.hex(), [*state])
+            for written in (text.encode(), text.encode("utf-8-sig"),
+                            text.encode("utf-16"), b"\r\n" * 20 +
+                            text.encode() + b"\n"):
+                self.write(written)
+                self.assertEqual(len(self.ask()), 2)
+                self.assertEqual(len(self.ask("--steps", "0..3")), 4)
+            self.write(text.encode() + b"\n" + text.encode())
+            self.assertRegex(self.ask(status=1), "as in a .jsonl: what is .*")
 
     def test_folders(self):
         """DeepSpeed's has what its client_state had."""
@@ -1068,9 +1126,17 @@ class Command(Asked):
                     self.assertEqual(self.ask("--steps", "1..1"), lines(
                         0, [[one.at(1).tolist()]], 1, 1))
             os.unlink(os.path.join(step, name))
-        for folder in top, step:
-            with unittest.mock.patch.object(self, "path", folder):
-                self.assertIn("name a file in it", self.ask(status=1))
+        latest = os.path.join(top, "latest")
+        for odd in None, b"", b"\xff\xfe\0/", b"a" * 9999, "a folder":
+            if odd == "a folder":
+                os.unlink(latest)
+                os.mkdir(latest)
+            elif odd is not None:
+                with open(latest, "wb") as file:
+                    file.write(odd)
+            for folder in top, step:
+                with unittest.mock.patch.object(self, "path", folder):
+                    self.assertIn("name a file in it", self.ask(status=1))
 
     def test_without_torch(self):
         """Which would take a second to import, nor what takes much of the time
@@ -1309,6 +1375,91 @@ class Command(Asked):
                 step, _, slot = map(int, re.findall(r"\d+", there)[2:5])
                 self.assertEqual(served[step * size + slot], index)
                 self.assertEqual((step * size + slot) // n, epoch)
+
+
+class Varied:
+    """A batch sampler with batches of 2, 3 and 1, again and again."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        left, sizes = iter(self.sampler), itertools.cycle([2, 3, 1])
+        return iter(lambda: list(itertools.islice(left, next(sizes))), [])
+
+
+class Same(Varied):
+    """The batches of a sampler that gives batches."""
+
+    def __iter__(self):
+        return iter(self.sampler)
+
+
+class OwnBatches(Asked):
+    """Of a run whose batches no state holds, only places are known."""
+
+    REFUSED = "the run had a batch sampler of its own, and the state does not"
+
+    def check(self, one, served):
+        """Each sample's place, from the history and without it."""
+        self.save({"sampler": one.state_dict()})
+        self.assertIn(", batches of a batch sampler of its own",
+                      self.ask()[0])
+        for said in [], ["--straight"]:
+            for asked in (["--steps", "0..1", "--batch-size", 2],
+                          ["--steps", "0..0"], ["--where", 3, "--steps=0..0"],
+                          ["--where", 3, "--batch-size", 2]):
+                self.assertIn(self.REFUSED,
+                              self.ask(*asked, status=1, said=said))
+            for position, index in enumerate(served):
+                self.assertEqual(
+                    self.ask("--where", index, said=said),
+                    [f"{index}: epoch 0 rank 0 position {position}"])
+
+    def test_a_run(self):
+        """Also one that goes on with plain batches, or from a copy."""
+        def make():
+            return Distributed(range(20), 1, 0, seed=3)
+
+        one, served = make(), []
+        self.save(one.state_dict())
+        self.assertIn("give it by --batch-size",
+                      self.ask("--where", 3, status=1))
+        loader = DataLoader(range(20), batch_sampler=Varied(one))
+        for batch in itertools.islice(loader, 3):
+            served += batch
+        self.check(one, served)
+        self.check(copy.deepcopy(one), served)
+        other = make()
+        other.load_state_dict(one.state_dict())
+        for batch in itertools.islice(DataLoader(range(20), 4, sampler=other),
+                                      2):
+            served += batch
+        self.check(other, served)
+        # A state of another run brings its own.
+        other.load_state_dict(make().state_dict())
+        self.assertNotIn("own_batches", other.state_dict())
+
+    def test_turns_and_groups(self):
+        for one, what in (
+                (RoundRobinBatchSampler([9, 6], 2, 0, 1), " dataset [01]"),
+                (RepeatSampler(range(20), 2, 3), "")):
+            loader = DataLoader(range(15 if what else 20),
+                                batch_sampler=Same(one) if what else
+                                Varied(one))
+            batch, *_ = itertools.islice(loader, 3)
+            self.save(one.state_dict())
+            self.assertIn(self.REFUSED, self.ask("--steps", "0..0", status=1))
+            self.assertRegex(
+                self.ask("--where", batch[0])[0],
+                f"^{batch[0]}: epoch 0 rank 0 position 0{what}$")
+
+    def test_what_is_no_mark(self):
+        one = Distributed(range(20), 1, 0)
+        for wrong in None, 1, "True", []:
+            state = {**one.state_dict(), "own_batches": wrong}
+            with self.assertRaisesRegex(ValueError, "is not a state_dict of"):
+                one.load_state_dict(state)
 
 
 class NotStraight(Asked):

@@ -406,6 +406,9 @@ class Lookup(unittest.TestCase):
 class Errors(unittest.TestCase):
     def test_arguments(self):
         for arguments, message in (
+                ((5, 2), "data_source should have a len.., but got int"),
+                ((iter([1]), 2), "data_source should have a len"),
+                ((None, 2), "data_source should have a len"),
                 ((range(10), 0), "mini_repeat_count should be"),
                 ((range(10), 2.5), "mini_repeat_count should be"),
                 ((range(10), 2, 0), "batch_size should be"),
@@ -420,9 +423,10 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "read_ahead is no more"):
             RepeatSampler(range(10), 2, read_ahead=-1)
         for wrong in (iter([1]), 2), (None, 2), (range(9), 2, 3, 1, "no"):
-            with self.assertRaises(TypeError):
+            with self.assertRaises(ValueError):
                 RepeatSampler(*wrong)
         sampler = make()
+        self.assertIs(sampler.drop_last, True)
         for name in ("mini_repeat_count", "batch_size", "repeat_count",
                      "num_samples", "seed", "shuffle"):
             with self.assertRaisesRegex(AttributeError, "make another"):

@@ -3,7 +3,7 @@
 import unittest
 from itertools import accumulate, islice, product
 
-from common import DataLoader, cases, forum, main, torch
+from common import DataLoader, cases, counted, forum, main, torch
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import (BlendedBatchSampler, PackedBatchSampler,
                           RepeatSampler, Sampler)
@@ -161,7 +161,7 @@ class RoundRobins(unittest.TestCase):
             restart = stop == "restart"     # else this is one epoch
             for number, first in enumerate((0, 4 if restart else 7)):
                 ours.set_epoch(number if restart else 0)
-                self.assertEqual(list(islice(ours, turns))[::2],
+                self.assertEqual(list(islice(counted(ours), turns))[::2],
                                  orders[first:][:(turns + 1) // 2])
             ours.set_epoch(3)
             self.assertEqual(next(iter(ours)), orders[3])
@@ -202,7 +202,7 @@ class RoundRobins(unittest.TestCase):
                 for value in (None, "False", 2, [], [True], torch.ones(2),
                               torch.ones(2).numpy()):
                     with self.assertRaisesRegex(
-                            TypeError, f"{name} should be a bool, but got "
+                            ValueError, f"{name} should be a bool, but got "
                             f"{name}=.*, a {type(value).__name__}"):
                         make(**{name: value})
 

@@ -433,11 +433,11 @@ class Errors(Steps):
                 continue
             with self.assertRaisesRegex(ValueError, message):
                 SpreadBatchSampler(*arguments, **options)
-        with self.assertRaises(TypeError):
+        with self.assertRaises(ValueError):
             SpreadBatchSampler(range(9), 2, drop_last="no")
         for given, options in (([Dataset(9), 2], {}),
                                ([], {"groups": Dataset(9), "batch_size": 2})):
-            with self.assertRaisesRegex(TypeError, "groups of samples as a "
+            with self.assertRaisesRegex(ValueError, "groups of samples as a "
                                         "list, not a Dataset"):
                 SpreadBatchSampler(*given, **options)
         for loader in DataLoader, CountingDataLoader:

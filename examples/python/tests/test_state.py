@@ -228,7 +228,7 @@ class States(unittest.TestCase):
         orders = [list(each) for each in [Distributed(range(9), 1, 0)] * 4]
         for workers in 0, 1:
             for size, left in (9, 9), (5, 4):
-                sampler = Distributed(range(9), 1, 0, batch_size=5)
+                sampler = Distributed(range(9), 1, 0, batch_size=size)
                 sampler.set_start_iter(int(left < 9))
                 sampler.load_state_dict(sampler.state_dict())
                 loader = DataLoader(range(9), size, sampler=sampler,
@@ -621,9 +621,15 @@ class States(unittest.TestCase):
 
     def test_another_datasets_state(self):
         base = dict(dataset=range(100), num_replicas=1, rank=0, seed=5)
-        state = Distributed(**base).state_dict()
+        state = Distributed(**base, fingerprint="a").state_dict()
+        hint = "; changed='next_epoch' loads it, and begins the next epoch"
         for other, word in (
-                ({"dataset": range(101)}, "len(dataset) 100, this sampler 101"),
+                ({"dataset": range(101)},
+                 "len(dataset) 100, this sampler 101" + hint),
+                ({"dataset": range(101), "seed": 6}, "len(dataset) 100, this "
+                 "sampler 101; the state has seed 5, this sampler 6"),
+                ({"fingerprint": "b"}, "fingerprint 'a', but here it is 'b' "
+                 "(if the dataset is the same, pass fingerprint='a')"),
                 ({"seed": 6}, "seed 5, this sampler 6"),
                 ({"stream": 1}, "stream 0, this sampler 1"),
                 ({"shuffle": False}, "order shuffle, this sampler sequential"),
@@ -643,11 +649,11 @@ class States(unittest.TestCase):
         for other, word in (
                 ({"lengths": [20, 31]},
                  "the state has len(dataset) 30 for dataset 1, this sampler "
-                 "31"),
+                 "31" + hint),
                 ({"lengths": [20]}, "the state has 2 datasets, this sampler "
-                 "1"),
+                 "1" + hint),
                 ({"lengths": [20, 30, 1]}, "the state has 2 datasets, this "
-                 "sampler 3"),
+                 "sampler 3" + hint),
                 ({"stop": "all"}, "the state has stop first, this sampler "
                  "all"),
                 ({"seed": 1}, "the state has seed 0 for dataset 0, this "
