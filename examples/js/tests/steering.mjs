@@ -12,6 +12,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import test, { after } from "node:test";
+import zlib from "node:zlib";
 import { random } from "./random.mjs";
 
 const [folder, program, indices, historyProgram] = process.argv.slice(2);
@@ -674,6 +675,17 @@ test("the README's programs", async () => {
         message: "step 300 of epoch 0: skipped at step 290 of epoch 0 by a " +
                  "seek to 321" });
     await assert.rejects(run(blocks[1]), /^Error: 99$/);
+});
+
+/* Its text has its WebAssembly, in blocks of either kind. */
+test("what build.sh adds to unpack the module", () => {
+    const text = fs.readFileSync("examples/js/inflate.mjs", "utf8");
+    const inflate = new Function(`${text} return inflate;`)();
+    const bytes = Uint8Array.from(text.repeat(9), (one) => one.charCodeAt(0));
+    for (const strategy of [zlib.constants.Z_FIXED,
+                            zlib.constants.Z_DEFAULT_STRATEGY])
+        same(hex(inflate(zlib.deflateRawSync(bytes, { strategy }))),
+             hex(bytes));
 });
 
 /* --- What a history does not know ----------------------------------------- */
