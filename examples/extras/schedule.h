@@ -25,7 +25,8 @@
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
-   is then taken from its next turns.
+   is then taken from its next turns. No stage follows one in which a source had
+   turns and nothing was told: EHAD.
 
    How: the turns of a stage go to the sources that are owed most (that is the
    cup game: Adler, Berenbrink, Friedetzky, Goldberg, Goldberg and Paterson, A
@@ -72,7 +73,8 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_EOWED (-1307)
 #define SCHEDULE_ELATER (-1308)
 #define SCHEDULE_ESTEPS (-1309)
-#define SCHEDULE_EMOVED (-1310)
+#define SCHEDULE_EHAD (-1310)
+#define SCHEDULE_EMOVED (-1311)
 
 typedef struct schedule_source {
     double share;   /* in the next stage, beside the other shares: yours */
@@ -80,6 +82,7 @@ typedef struct schedule_source {
     uint32_t part;  /* from here on private: the share, in units of 1 / ONE */
     uint32_t turns; /* of the stage */
     uint32_t total; /* turns of several stages */
+    uint32_t untold; /* 1: of its turns in the stage no tokens were told */
     int64_t owed;   /* tokens; or turns in units of 1 / ONE */
     int64_t due;    /* turns, with what is owed, in units of 1 / ONE */
     int64_t kept;   /* what was owed where the mix is */
@@ -130,6 +133,9 @@ static inline const char *schedule_error(int code)
         return "the sample does not come in the stages that were looked at";
     case SCHEDULE_ESTEPS:
         return "a source with a share has no steps";
+    case SCHEDULE_EHAD:
+        return "the tokens that a source had in the stage were not told: call "
+               "had after each turn";
 #ifndef SCHEDULE_SMALL
     case SCHEDULE_EMOVED:
         return "these copies were asked for another turn, and know this one no "
@@ -237,14 +243,17 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
                                      uint32_t turns)
 {
     int64_t owed = 0;
-    uint32_t i, tokens = 0;
+    uint32_t i, tokens = 0, untold = 0;
 
     for (i = 0; i < s->num_sources; i++) {
         tokens += s->sources[i].mean != 0;
+        untold += s->sources[i].untold;
         owed += s->sources[i].owed;
         if (s->sources[i].mean >= SCHEDULE_ONE)
             return SCHEDULE_EMEANS;
     }
+    if (untold != 0)
+        return SCHEDULE_EHAD;
     if (tokens != 0 && tokens != s->num_sources)
         return SCHEDULE_EMEANS;
     if (s->end != 0 && s->by_tokens != (tokens != 0)) /* owed is of the other */
@@ -351,6 +360,16 @@ static inline int schedule_check_steps(const schedule *s,
     return STATESAMPLER_OK;
 }
 
+/* Of this stage no more need be told: turns were passed over, or are to come
+   again, or it is not known what was told. */
+static inline void schedule_forget(schedule *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].untold = 0;
+}
+
 /* Plans the stage that begins at s->end, and changes nothing that a state has.
    Sets its *turns, and *total. */
 static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
@@ -383,6 +402,7 @@ static inline void schedule_begin(schedule *s, int64_t total, uint32_t turns)
         source->owed += schedule_part_of(total, source->part);
         if (source->mean == 0)
             source->owed -= source->turns * SCHEDULE_ONE;
+        source->untold = source->mean != 0 && source->turns != 0;
     }
     s->by_tokens = s->sources[0].mean != 0;
     s->begin = s->end;
@@ -444,8 +464,8 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 }
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
-   2^31. ERANGE: the mix has no such source. EMEANS: shares are not of tokens,
-   or these are too many. */
+   2^31, and perhaps 0. ERANGE: the mix has no such source. EMEANS: shares are
+   not of tokens, or these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     if (source >= s->num_sources)
@@ -453,6 +473,7 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
     if (!s->by_tokens || tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMEANS;
     s->sources[source].owed -= (int64_t)tokens;
+    s->sources[source].untold = 0;
     return STATESAMPLER_OK;
 }
 
@@ -545,7 +566,7 @@ static inline void schedule_restart(schedule *s)
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++)
-        s->sources[i].owed = 0;
+        s->sources[i].owed = s->sources[i].untold = 0;
     s->begin = s->end = 0;
 }
 
@@ -677,7 +698,11 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
     if (code == STATESAMPLER_OK && turn > s->end)
         code = schedule_seek_on(s, mix, turn, plan, context);
     s->known = STATESAMPLER_NONE;
-    return code == STATESAMPLER_OK ? SCHEDULE_SEEK(mix, turn) : code;
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (turn != statesampler_mix_turn(mix))
+        schedule_forget(s);
+    return SCHEDULE_SEEK(mix, turn);
 }
 
 /* Goes on to the beginning of the next stage, of which nothing is noted. */
@@ -881,6 +906,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =
             (int64_t)schedule_read(from + 24 + 8 * (size_t)i);
+    schedule_forget(s);
     return STATESAMPLER_OK;
 }
 

@@ -98,7 +98,7 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 
 /* Those of history.h and schedule.h. */
 const KINDS = { [-1031]: "EEPOCH" };
-"ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS"
+"ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS EHAD"
     .split(" ").forEach((kind, i) => KINDS[-1301 - i] = kind);
 "EFULL EORDER EOTHER EEVENT"
     .split(" ").forEach((kind, i) => KINDS[-1401 - i] = kind);

@@ -781,6 +781,62 @@ static void check_loaded_tokens(run *r, uint32_t *means)
                         means) == SCHEDULE_ETOKENS);
 }
 
+/* A stage in which all but one source were told of, one of them in a sum at its
+   end, and one that had no tokens. */
+static void take_told(run *r, uint32_t *means, uint32_t silent)
+{
+    uint32_t source = 0;
+    uint64_t end;
+
+    CHECK(schedule_follow(&r->s, &r->mix, by_tokens, means) == STATESAMPLER_OK);
+    for (end = r->s.end; statesampler_mix_turn(&r->mix) < end;) {
+        CHECK(statesampler_mix_next(&r->mix, NULL, NULL, &source) == 1);
+        if (source != silent && source != 2)
+            CHECK(schedule_had(&r->s, source, source == 1 ? 0 : 900) ==
+                  STATESAMPLER_OK);
+    }
+    if (silent != 2)
+        CHECK(schedule_had(&r->s, 2, 9000) == STATESAMPLER_OK);
+}
+
+/* What nobody told of a source is an error where the next stage would begin,
+   until it is told, or the turns are passed over or loaded. */
+static void test_forgotten(void)
+{
+    static unsigned char before[2 * STATE], after[2 * STATE];
+    static run r;
+    story tale = {4, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0, 0};
+    uint32_t means[4] = {900, 900, 900, 900}, silent, way;
+    size_t size;
+
+    for (silent = 0; silent < 4; silent++)
+        for (way = 0; way < 4; way++) {
+            begin(&r, &tale);
+            take_told(&r, means, 4);
+            take_told(&r, means, silent);
+            size = save(&r, before);
+            CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) ==
+                  SCHEDULE_EHAD);
+            CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, by_tokens, means) ==
+                  SCHEDULE_EHAD);
+            CHECK(schedule_at(&r.s, &r.mix, r.s.end, NULL, NULL, NULL,
+                              by_tokens, means) == SCHEDULE_EHAD);
+            CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+            if (way == 0)
+                CHECK(schedule_had(&r.s, silent, 0) == STATESAMPLER_OK);
+            else if (way == 1)
+                load(&r, before, size);
+            else
+                CHECK(schedule_seek(&r.s, &r.mix, r.s.end - (way == 2 ? 1 : 99),
+                                    by_tokens, means) == STATESAMPLER_OK);
+            CHECK(schedule_seek(&r.s, &r.mix, r.s.end, by_tokens, means) ==
+                  STATESAMPLER_OK);
+            take_told(&r, means, 4);
+            CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) ==
+                  STATESAMPLER_OK);
+        }
+}
+
 /* Batches that differ from their means by far, always to the same side: tokens
    are in their shares all the same, to within a few batches. */
 static void test_tokens(int turns)
@@ -827,7 +883,8 @@ static void test_tokens(int turns)
     CHECK(statesampler_mix_turn(&r.mix) == turn);
     check_loaded_tokens(&r, means);
     /* What is owed is in tokens, so shares of turns would not go on from it. */
-    CHECK(statesampler_mix_seek(&r.mix, r.s.end) == STATESAMPLER_OK);
+    CHECK(schedule_seek(&r.s, &r.mix, r.s.end, by_tokens, means) ==
+          STATESAMPLER_OK);
     memset(means, 0, sizeof means);
     CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) == SCHEDULE_EMEANS);
     for (i = 0; i < 9; i++)
@@ -1023,7 +1080,7 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
-    for (i = 0; i < 10; i++)
+    for (i = 0; i < 11; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
 }
@@ -1046,6 +1103,7 @@ int main(int argc, char **argv)
     test_far();
     test_longest();
     test_untold();
+    test_forgotten();
     test_tokens(reduced ? 3000 : 30000);
     test_no_steps();
     test_refusals();

@@ -372,7 +372,8 @@ test("random runs of a mix, through kills, against a log", () => {
 /* --- Against C ------------------------------------------------------------ */
 
 const CODES = { EORDER: -1402, EOTHER: -1403, ESHARES: -1301, ETURNS: -1302,
-                EMEANS: -1303, ESTOP: -1304, ETURN: -1305, ETOKENS: -1306 };
+                EMEANS: -1303, ESTOP: -1304, ETURN: -1305, ETOKENS: -1306,
+                EHAD: -1310 };
 
 /* Commands and answers; `ask` gives one to JavaScript now, and to C later. */
 class Conversation {
@@ -1158,6 +1159,20 @@ test("shares of tokens", () => {
     same(schedule.next().indices, indices);
     checks++;
     assert.ok(Math.abs(had[0] / had[1] - 1) < 0.02, String(had));
+    /* What is not told of a source is an error when its stage has ended. */
+    const end = mix.turn + 9;
+    schedule.had(0, 5);
+    while (mix.turn < end)
+        schedule.next();
+    for (const call of [() => schedule.next(), () => schedule.at(end),
+                        () => schedule.seek(end + 1)])
+        refuses([mix, schedule], call, { kind: "EHAD",
+            message: "the tokens that a source had in the stage were not " +
+                     "told: call had after each turn" });
+    schedule.had(1, 0);
+    same(schedule.next().indices.length, 4);
+    schedule.seek(end + 10); // of turns that are passed over nothing
+    same(schedule.next().indices.length, 4);
 });
 
 test("schedules that are impossible", () => {

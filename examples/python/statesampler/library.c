@@ -482,6 +482,12 @@ EXPORT(int, schedule_had,
     return code == 1 ? schedule_had(s, source, tokens) : code;
 }
 
+/* The mix was moved in its stage by a seek. */
+EXPORT(void, schedule_forget, (schedule *s))
+{
+    schedule_forget(s);
+}
+
 EXPORT(int, schedule_save, (const schedule *s, void *out, size_t size))
 {
     return schedule_save(s, out, size);

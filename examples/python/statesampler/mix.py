@@ -147,8 +147,9 @@ class Mix(Recorded, samplers.Mix):
 
     def had(self, tokens):
         """Says how many tokens the last batch had, on all ranks together, with
-        a schedule whose shares are of tokens. Call it once after each turn, on
-        all ranks alike, before a save."""
+        a schedule whose shares are of tokens; 0 if it had none. Call it once
+        after each turn, on all ranks alike, before a save. A stage in which a
+        dataset had turns, and no call, is an error at its end."""
         if not self._running:
             raise ValueError("this Mix has no schedule")
         if self._heard == self.step:
@@ -172,6 +173,8 @@ class Mix(Recorded, samplers.Mix):
         self._ahead = self._heard = None
         if step > self._running.place.end:
             self._pass_over(step)
+        if step != self.step:
+            c.schedule_forget(self._running.place)
         super().seek(step)
 
     def _pass_over(self, step):

@@ -239,6 +239,27 @@ class Schedules(unittest.TestCase):
             mix.seek(10)
             self.assertEqual(mix.step, 10)
 
+    def test_forgotten_tokens(self):
+        """A stage in which nobody told of a dataset is an error at its end;
+        nothing has then changed."""
+        mix = Mix([500, 500], 0, 1, schedule=Schedule(
+            lambda turn: (10, [1, 1]), means=[100, 100]))
+        for turn in range(20):
+            source = next(mix)[0] // 500
+            if turn < 10 or source == 0:
+                mix.had(0 if source else 90)
+        before = mix.save()
+        for refused in (lambda: next(mix), lambda: mix.seek(25)):
+            with self.assertRaisesRegex(ValueError, "call had after each"):
+                refused()
+        self.assertEqual(mix.save(), before)
+        next(copy.copy(mix))    # A state does not say what was told.
+        mix.seek(0)
+        for _ in range(9):
+            next(mix)
+        mix.seek(10)        # Nothing need be told of turns that are skipped.
+        self.assertEqual(mix.at(10), next(mix))
+
     def test_straight_beside_later(self):
         """What a straight run serves in past turns is not what this one serves
         in later ones, after other ranks, nor in past ones."""
