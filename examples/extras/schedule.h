@@ -74,24 +74,26 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_ELATER (-1308)
 #define SCHEDULE_ESTEPS (-1309)
 #define SCHEDULE_EHAD (-1310)
-#define SCHEDULE_EMOVED (-1311)
+#define SCHEDULE_EWEIGHTS (-1311)
+#define SCHEDULE_EMOVED (-1312)
 
 typedef struct schedule_source {
-    double share;   /* in the next stage, beside the other shares: yours */
-    uint32_t mean;  /* tokens of a turn, roughly; 0: shares are of turns */
-    uint32_t part;  /* from here on private: the share, in units of 1 / ONE */
-    uint32_t turns; /* of the stage */
-    uint32_t total; /* turns of several stages */
+    double share;    /* in the next stage, beside the other shares: yours */
+    uint32_t mean;   /* tokens of a turn, roughly; 0: shares are of turns */
+    uint32_t part;   /* from here on private: the share, in units of 1 / ONE */
+    uint32_t turns;  /* of the stage */
+    uint32_t total;  /* turns of several stages */
     uint32_t untold; /* 1: of its turns in the stage no tokens were told */
-    int64_t owed;   /* tokens; or turns in units of 1 / ONE */
-    int64_t due;    /* turns, with what is owed, in units of 1 / ONE */
-    int64_t kept;   /* what was owed where the mix is */
-    uint64_t epoch; /* at turn 0; NONE: not known */
+    int64_t owed;    /* tokens; or turns in units of 1 / ONE */
+    int64_t due;     /* turns, with what is owed, in units of 1 / ONE */
+    int64_t kept;    /* what was owed where the mix is */
+    uint64_t epoch;  /* at turn 0; NONE: not known */
 } schedule_source;
 
 typedef struct schedule {
     schedule_source *sources;
-    uint32_t *weights; /* of the present stage, as mix_weigh takes them */
+    uint32_t *weights; /* of the present stage, as mix_weigh takes them; the
+                          first is 0: not known */
     uint32_t num_sources;
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
@@ -136,6 +138,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_EHAD:
         return "the tokens that a source had in the stage were not told: call "
                "had after each turn";
+    case SCHEDULE_EWEIGHTS:
+        return "the mix has other weights than the stage: load both states";
 #ifndef SCHEDULE_SMALL
     case SCHEDULE_EMOVED:
         return "these copies were asked for another turn, and know this one no "
@@ -430,10 +434,12 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
 
 /* --- with a mix ----------------------------------------------------------- */
 
-/* OK if the mix is in the schedule's present stage, or at its end. */
+/* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
+   by its turn it is, but it was weighed or loaded alone. */
 static inline int schedule_check(const schedule *s, const statesampler_mix *mix)
 {
     const uint64_t turn = statesampler_mix_turn(mix);
+    uint32_t i;
 
     if (mix->stop != STATESAMPLER_STOP_NEVER)
         return SCHEDULE_ESTOP;
@@ -441,6 +447,11 @@ static inline int schedule_check(const schedule *s, const statesampler_mix *mix)
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
+    if (turn == s->end || s->weights[0] == 0)
+        return STATESAMPLER_OK;
+    for (i = 0; i < s->num_sources; i++)
+        if (mix->sources[i].in_mix.weight != s->weights[i])
+            return SCHEDULE_EWEIGHTS;
     return STATESAMPLER_OK;
 }
 
@@ -903,6 +914,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     s->begin = schedule_read(from + 8) & ~SCHEDULE_TOKENS;
     s->end = schedule_read(from + 16);
     s->known = STATESAMPLER_NONE;
+    s->weights[0] = 0;
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =
             (int64_t)schedule_read(from + 24 + 8 * (size_t)i);

@@ -580,7 +580,7 @@ WEB(uint64_t *, start, (void))
 /* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
-    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_EHAD
+    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_EWEIGHTS
                ? schedule_error(code)
                : history_error(code);
 }

@@ -16,12 +16,13 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     ETOKENS    of tokens, stages to come are not known
     ELATER     the sample is in none of the stages
     ESTEPS     a source has a share, but no steps
-    EHAD       `had` was not told of a source */
+    EHAD       `had` was not told of a source
+    EWEIGHTS   the mix has not the weights of its stage */
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
         "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
-        "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EHAD" | "EEVENT" | "EEPOCH";
+        "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EHAD" | "EWEIGHTS" | "EEVENT" | "EEPOCH";
 }
 
 /** A sampler that notes each seek, begin, other shape, other length and load.

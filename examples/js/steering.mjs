@@ -98,7 +98,7 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 
 /* Those of history.h and schedule.h. */
 const KINDS = { [-1031]: "EEPOCH" };
-"ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS EHAD"
+"ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS EHAD EWEIGHTS"
     .split(" ").forEach((kind, i) => KINDS[-1301 - i] = kind);
 "EFULL EORDER EOTHER EEVENT"
     .split(" ").forEach((kind, i) => KINDS[-1401 - i] = kind);
@@ -536,9 +536,14 @@ export class Schedule extends Tagged {
             this.#bytes = get(s, size);
         });
         /* By itself the mix would go on with the weights of its stage. */
+        const define = (name, value) =>
+            Object.defineProperty(mix, name, { configurable: true, value });
         for (const name of ["at", "locate", "next", "seek", "weigh"])
-            Object.defineProperty(mix, name, { configurable: true, value:
-                (...given) => this[name](...given) });
+            define(name, (...given) => this[name](...given));
+        define("load", (state) => {
+            this.#own("load", state);
+            this.#end = this.#begin; /* the next turn asks C */
+        });
     }
 
     /* A method of the mix's class. */

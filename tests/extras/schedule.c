@@ -374,6 +374,44 @@ static void test_places(int cases)
     }
 }
 
+/* A mix that is loaded alone, from where its stage began, has the weights of
+   the stage before. */
+static void test_loaded_alone(int cases)
+{
+    static run r, same;
+    static unsigned char state[2 * STATE], before[2 * STATE], after[2 * STATE];
+    int k, refused = 0;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const size_t own = SCHEDULE_BYTES(tale.num_sources);
+        size_t size;
+        int code, differ;
+
+        begin(&r, &tale);
+        take(&r, &tale, check_random(50));
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              STATESAMPLER_OK);
+        size = save(&r, state);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        (void)save(&r, before);
+        differ = memcmp(state + own, before + own, size - own) != 0;
+        CHECK(statesampler_mix_load(&r.mix, state + own, size - own) ==
+              STATESAMPLER_OK);
+        (void)save(&r, before);
+        code = schedule_follow(&r.s, &r.mix, tell, &tale);
+        CHECK(code == (differ ? SCHEDULE_EWEIGHTS : STATESAMPLER_OK));
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) == code);
+        CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+        refused += differ;
+        load(&r, state, size);
+        begin(&same, &tale);
+        take(&same, &tale, statesampler_mix_turn(&r.mix));
+        check_alike(&r, &same, &tale, 40);
+    }
+    CHECK(refused > cases / 2);
+}
+
 /* What a turn serves. */
 typedef struct served {
     uint32_t source;
@@ -1080,7 +1118,7 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
-    for (i = 0; i < 11; i++)
+    for (i = 0; i < 12; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
 }
@@ -1095,6 +1133,7 @@ int main(int argc, char **argv)
     test_worst_of_all(2);
     test_worst_of_all(MOST);
     test_places(reduced ? 20 : 500);
+    test_loaded_alone(reduced ? 50 : 500);
     test_any_turn(reduced ? 10 : 200);
     test_moved_copies();
     test_other_ranks();

@@ -1175,6 +1175,22 @@ test("shares of tokens", () => {
     same(schedule.next().indices.length, 4);
 });
 
+test("a mix that is loaded without its schedule", () => {
+    const mix = new RecordedMix([DESC, DESC], { stop: "never" });
+    const schedule = new Schedule(mix, (turn) =>
+        ({ turns: 4, shares: turn % 8 ? [1, 0] : [0, 1] }));
+    range(4).forEach(() => mix.next());
+    const saved = [mix.save(), schedule.save()];
+    const { indices } = mix.next();
+    mix.load(saved[0]);
+    for (const call of [() => mix.next(), () => schedule.seek(5)])
+        refuses([mix, schedule], call, { kind: "EWEIGHTS",
+            message: "the mix has other weights than the stage: load both " +
+                     "states" });
+    schedule.load(saved[1]);
+    same(mix.next(), { source: 0, indices });
+});
+
 test("schedules that are impossible", () => {
     const first = new Mix([DESC, DESC]);
     assert.throws(() => new Schedule(first, () => 0), { kind: "ESTOP" });
