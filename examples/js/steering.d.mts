@@ -87,8 +87,8 @@ export interface History<T extends number | bigint = number> {
         present epoch, of rank 0. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** The places at which an epoch has served a sample, the first `limit` of
-        them (by default 1,000), but not as padding. A mix needs a source; the
-        epoch is the mix's. EUNKNOWN: not found, and not all of the epoch is
+        them (by default 1,000); if its own was skipped, as padding: position
+        is then numSamples or more. A mix needs a source; the epoch is its. EUNKNOWN: not found, and not all of the epoch is
         known. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
                                      limit?: Whole }): {

@@ -495,8 +495,10 @@ def history_where(run, epoch, index):
         samples = max(samples, run.samples())
         for place, source in run.places(epoch, index):
             dataset = f" dataset {source}" if run.sources else ""
+            padding = " as padding" if run.is_padding(place, source) else ""
             print(f"{index}: epoch {epoch} step {place.step} rank {place.rank} "
-                  f"slot {place.slot} position {place.position}{dataset}")
+                  f"slot {place.slot} position {place.position}{padding}"
+                  f"{dataset}")
             there = True
     if there:
         return True

@@ -275,6 +275,7 @@ _FUNCTIONS = (
     (_sets(Stretch), [_pointer], "record_stretch"),
     (_int, [_pointer], "record_next"),
     (_u64, [_pointer], "record_samples"),
+    (_u64, [_pointer, _u32], "record_samples_of"),
     (_int, [_pointer, _u64, _u64, _u64], "record_next_of"),
     (_u32, [_pointer, _sets(_u64)], "record_ranks record_source"),
     (_int, [_pointer, _u32, _sets(_u64), _u64, _pointer, _sets(_size),

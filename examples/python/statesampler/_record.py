@@ -107,6 +107,10 @@ class Record:
             elif kind(code) != ERANGE:
                 check(code)
 
+    def is_padding(self, place, source):
+        """Whether a place repeats a sample that has one of its own."""
+        return place.position >= c.record_samples_of(self._record, source)
+
     def _epochs(self, epoch, index, own):
         """The dataset of a sample, its epochs in an epoch of the mix, and the
         sample's index there."""

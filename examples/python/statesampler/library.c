@@ -628,6 +628,14 @@ EXPORT(uint64_t, record_samples, (const record *r))
                : statesampler_mix_offset(&r->mix.mix, r->log.num_sources);
 }
 
+/* Of one of them, or of the dataset. */
+EXPORT(uint64_t, record_samples_of, (const record *r, uint32_t source))
+{
+    return r->log.num_sources == 0
+               ? r->walk.sampler.run.num_samples
+               : r->mix.sources[source].sampler.run.num_samples;
+}
+
 /* A rank's samples in a step of the stretch, or of what follows the last one:
    1, 0 where its epoch has ended, or an error. out may be NULL. With CARRY
    *epoch becomes that in which the step begins. */

@@ -150,8 +150,10 @@ class Recorded:
         """The first place in this epoch, in a Mix in its dataset's present
         epoch, at which a sample was or will be served: a tuple of step, rank,
         slot and position, with at(step, rank)[slot] == index: so of a step that
-        was served again the last time counts, as in at(). ValueError says why
-        there is none. straight=True is as in at()."""
+        was served again the last time counts, as in at(). If its own place was
+        skipped, but it was served as padding, the position is that of the
+        padding, above those of all samples. ValueError says why there is none.
+        straight=True is as in at()."""
         index = whole("index", index, 0, 2**64)
         served, again = (None, None) if straight else self._served(index)
         if served:

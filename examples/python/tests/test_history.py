@@ -5,6 +5,7 @@ import collections
 import contextlib
 import copy
 import io
+import itertools
 import os
 import pickle
 import re
@@ -291,6 +292,16 @@ class Histories(unittest.TestCase):
         if isinstance(one, Sampler) and not run.carries and not place:
             self.assertEqual(bool(here), again)
 
+    def check_where(self, run, index):
+        """A sample of this epoch is found if any of its batches had it."""
+        status, said = self.ask("--where", index)
+        self.assertEqual("not served" in said[0], status == 1 and
+                         "num_samples" not in said[0])
+        if not run.carries and not isinstance(run, MixRun):
+            self.assertEqual(status == 0, any(
+                index in batch for place, ranks in run.log
+                if place[0] == run.ranks[0].epoch for batch in ranks))
+
     def random_runs(self, kind, count):
         asked = 0
         for random in cases(count, kind.__name__):
@@ -312,8 +323,8 @@ class Histories(unittest.TestCase):
                     self.check_asked(run, epoch, step)
                 for step in range(4):
                     self.check_asked(run, run.ranks[0].epoch, step)
-                for index in range(3):
-                    self.ask("--where", index)
+                for index in range(12):
+                    self.check_where(run, index)
 
     def test_samplers(self):
         self.random_runs(SamplerRun, 250)
@@ -361,6 +372,59 @@ class Histories(unittest.TestCase):
         # What is to come is asked of the state alone.
         self.assertEqual(self.ask("--epoch", 1, "--steps", "0..0")[0], 1)
         self.ask("--epoch", 1, "--steps", "0..0", "--straight")
+
+    def test_served_as_padding(self):
+        """A sample whose own place was skipped, and that was served as padding
+        of the last step, is found there."""
+        options = {"seed": 1, "partition": "blocked"}, {"seed": 1}, {
+            "seed": 2, "batch_size": 3}, {"seed": 3, "num_samples": 2}
+        for each in options:
+            each = {"num_samples": 10, **each}
+            ranks = [Sampler(rank=rank, world_size=4, **each)
+                     for rank in range(4)]
+            length = each.pop("num_samples")
+            mixes = [Mix([length], rank, 4, **each) for rank in range(4)]
+            for runs in ranks, mixes:
+                last = runs[0].num_steps - 1
+                for run in runs:
+                    run.seek(last)
+                served = [next(run).tolist() for run in runs]
+                with open(self.path, "wb") as file:
+                    file.write(runs[0].save())
+                padded = 0
+                for index in range(length):
+                    status, (said, *_) = self.ask("--where", index)
+                    here = [rank for rank in range(4) if index in served[rank]]
+                    self.assertEqual(status, 0 if here else 1)
+                    if here:
+                        place = runs[0].locate(index)
+                        self.assertEqual((place.step, place.rank),
+                                         (last, here[0]))
+                        self.assertEqual(served[here[0]][place.slot], index)
+                        padding = place.position >= length
+                        self.assertEqual(" as padding" in said, padding)
+                        padded += padding
+                self.assertEqual(padded > 0, last > 0)
+
+    def test_carry_with_epochs_within_a_step(self):
+        one = Sampler(5, 0, 1, 12, tail="carry", seed=7)
+        batches = [next(one).tolist() for _ in range(2)]
+        one.seek(4)
+        batches += [None, None, next(one).tolist()]
+        with open(self.path, "wb") as file:
+            file.write(one.save())
+        for epoch, index in itertools.product(range(14), range(5)):
+            status, (said, *_) = self.ask("--where", index, "--epoch", epoch)
+            served = [(step, at % 12) for step, at in (
+                divmod(at, 12) for at in range(5 * epoch, 5 * epoch + 5))
+                if step < 5 and batches[step] and batches[step][at] == index]
+            if not served:
+                self.assertEqual((status, said),
+                                 (1, f"{index}: epoch {epoch}: not served"))
+            for step, slot in served:
+                self.assertEqual(status, 0)
+                self.assertTrue(said.startswith(
+                    f"{index}: epoch {epoch} step {step} rank 0 slot {slot} "))
 
     def test_served_again_on_other_ranks(self):
         """locate() and at() mean the same serving of a step, the last one."""
