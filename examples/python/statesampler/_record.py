@@ -155,6 +155,19 @@ class Record:
             raise self.too_few(epoch, step, ranks)
         return found and found[2]
 
+    def begun(self, epoch, step, rank):
+        """With tail="carry", whether a step was served, and its batch as it was
+        the last time if it begins in an epoch; None if none does."""
+        served, found = False, None
+        for _ in self.stretches_of(epoch, step, step):
+            served, ranks = True, self.ranks()
+            of, _, batch = self.batch(epoch, step, min(rank, ranks - 1))
+            if of == epoch:
+                found, most = batch, ranks
+        if found is not None and rank >= most:
+            raise self.too_few(epoch, step, most)
+        return served, found
+
     @staticmethod
     def too_few(epoch, step, ranks):
         return ValueError(f"step {step} of epoch {epoch} was served to {ranks} "

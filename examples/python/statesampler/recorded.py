@@ -119,8 +119,14 @@ class Recorded:
         if there were several, on the ranks of that time. ValueError says why
         one was not served, or that it was before the first step that the state
         knows. straight=True asks what a run serves in this epoch that goes
-        straight, as this sampler is now, whatever has been served."""
+        straight, as this sampler is now, whatever has been served.
+
+        With tail="carry" steps count on through all epochs: epoch is then the
+        one in which the step begins, which tells apart those of one number
+        before and after a begin()."""
         step = whole("step", step, 0, 2**64)
+        if self._carries and epoch is not None and not straight:
+            return self._at_in(whole("epoch", epoch, 0, 2**64), step, rank)
         here = epoch is None or epoch == self.epoch
         if straight and not here:
             raise ValueError("straight=True asks about the present epoch")
@@ -139,6 +145,28 @@ class Recorded:
             with contextlib.suppress(ValueError):
                 return super().at(step, rank)
         return self._record().at(epoch, step, rank)
+
+    def _at_in(self, epoch, step, rank):
+        """With tail="carry", whose steps count on through all epochs, the last
+        one of this number that begins in an epoch: after a begin() there may be
+        several."""
+        record = self._record()
+        served, found = record.begun(
+            epoch, step, self._shape.rank if rank is None else
+            whole("rank", rank, 0, 2**32))
+        if found is not None:
+            return found
+        if step >= self.step:
+            ahead = self.plain()
+            ahead.seek(step)
+            if ahead.epoch == epoch:
+                return super().at(step, rank)
+        elif not served:
+            raise ValueError(record.why(epoch, step))
+        raise ValueError(f"step {step}: none begins in epoch {epoch}. With "
+                         'tail="carry" steps count on through all epochs: '
+                         "leave out epoch=, or give the one in which the step "
+                         "begins")
 
     def _passed(self, epoch, step):
         """Whether a step is before the present one."""

@@ -228,6 +228,9 @@ class Histories(unittest.TestCase):
 
     def check_step(self, run, epoch, step):
         one, found = run.ranks[0], run.at(epoch, step)
+        if run.carries and found:
+            self.check_carried(one, found, epoch, step)
+            return
         passed = (step < one.step if run.carries or epoch == one.epoch else
                   epoch < one.epoch)
         if found:
@@ -249,6 +252,21 @@ class Histories(unittest.TestCase):
                     first = run.known[::-1] if run.carries else run.known
                     self.assertLess((step, epoch) if run.carries else
                                     (epoch, step), first)
+
+    def check_carried(self, one, found, epoch, step):
+        """With tail="carry" steps count on through all epochs: the last time
+        that one was served, and the last that it began in an epoch."""
+        last, ranks = found[-1]
+        for rank, batch in enumerate(ranks):
+            if step < one.step:
+                self.assertEqual(one.at(step, rank).tolist(), batch)
+        began = [ranks for place, ranks in found if place[0] == epoch]
+        if began:
+            self.assertEqual([one.at(step, rank, epoch).tolist()
+                              for rank in range(len(began[-1]))], began[-1])
+        elif step < one.step:
+            with self.assertRaisesRegex(ValueError, "none begins in epoch"):
+                one.at(step, 0, epoch)
 
     def check_asked(self, run, epoch, step):
         """The programs answer each time that it was served."""
@@ -405,6 +423,26 @@ class Histories(unittest.TestCase):
                         self.assertEqual(" as padding" in said, padding)
                         padded += padding
                 self.assertEqual(padded > 0, last > 0)
+
+    def test_carry_begun_elsewhere(self):
+        """A step of each epoch is known, though steps count anew."""
+        one = Sampler(10, 0, 1, 3, tail="carry")
+        first = [next(one).tolist() for _ in range(8)]
+        one.begin(5)
+        again = next(one).tolist()
+        self.assertEqual(one.at(0).tolist(), again)
+        self.assertEqual(one.at(0, epoch=5).tolist(), again)
+        for step, epoch in (0, 0), (3, 0), (4, 1), (5, 1), (7, 2):
+            self.assertEqual(one.at(step, epoch=epoch).tolist(), first[step])
+        self.assertEqual(one.at(4, epoch=6), one.at(4))     # To come.
+        for step, epoch in (0, 1), (4, 0), (4, 5), (9, 2), (0, 6):
+            with self.assertRaisesRegex(
+                    ValueError, f"^step {step}: none begins in epoch {epoch}. "
+                    "With .*: leave out epoch=, or give the one in which"):
+                one.at(step, epoch=epoch)
+        one.seek(20)
+        with self.assertRaisesRegex(ValueError, "skipped at step 1 of epoch 5"):
+            one.at(12, epoch=8)
 
     def test_carry_with_epochs_within_a_step(self):
         one = Sampler(5, 0, 1, 12, tail="carry", seed=7)
