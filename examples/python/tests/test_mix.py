@@ -170,23 +170,32 @@ class Schedules(unittest.TestCase):
             self.assertLess(len(one.history()), 400 + 120 * 22)
             for _ in range(20):
                 self.assertEqual(next(one).tolist(), next(straight).tolist())
-        # A stage that cannot be planned: it stays before that.
+
+    def test_impossible_on_the_way(self):
+        """A seek over a stage that cannot be planned leaves the mix in its
+        place, also one back or to the stage itself."""
         broken = []
 
         def plan(turn):
-            if turn >= 500 and broken:
-                raise broken[0]
-            return 5, [1, 2, 3]
-        one, straight = make(plan), make(plan)
-        taken(one, 7)
-        broken.append(KeyError(3))
-        with self.assertRaises(KeyError):
-            one.seek(600)
-        self.assertEqual(one.step, 500)
-        broken.pop()
-        taken(straight, 500)
-        for _ in range(20):
-            self.assertEqual(next(one).tolist(), next(straight).tolist())
+            if turn in broken:
+                raise KeyError(turn)
+            return 5, [0, 0, 0] if -turn in broken else [1, 2, 3]
+        for at, to, wrong in ((7, 600, 500), (7, 600, -500), (7, 502, -500),
+                              (5, 9, -5), (5, 9, 5), (27, 12, -5), (27, 12, 5),
+                              (27, 12, -10), (27, 3, 0)):
+            one, straight = [
+                Mix([30, 40, 9], 0, 1, 2, schedule=Schedule(plan))
+                for _ in range(2)]
+            taken(one, at)
+            broken.append(wrong)
+            before = one.save()
+            with self.assertRaises((KeyError, ValueError)):
+                one.seek(to)
+            self.assertEqual((one.step, one.save()), (at, before))
+            broken.clear()
+            taken(straight, at)
+            for _ in range(20):
+                self.assertEqual(next(one).tolist(), next(straight).tolist())
 
     def test_skipped(self):
         """Why a turn was not served names the turn that was asked for, and not
