@@ -150,8 +150,9 @@ static inline const char *schedule_error(int code)
     }
 }
 
-/* Begins at turn 0 of a mix. `sources` and `weights` have num_sources elements
-   each, and are the schedule's from now on. */
+/* Begins at turn 0 of a mix, unless schedule_start follows. `sources` and
+   `weights` have num_sources elements each, and are the schedule's from now
+   on. */
 static inline void schedule_init(schedule *s, schedule_source *sources,
                                  uint32_t *weights, uint32_t num_sources)
 {
@@ -165,6 +166,13 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     memset(weights, 0, num_sources * sizeof *weights);
     while (num_sources != 0)
         sources[--num_sources].epoch = STATESAMPLER_NONE;
+}
+
+/* For a mix in mid-run: after schedule_init, the first stage begins at this
+   turn, and no source is owed anything there. */
+static inline void schedule_start(schedule *s, uint64_t turn)
+{
+    s->begin = s->end = turn;
 }
 
 /* --- shares as whole numbers ---------------------------------------------- */
@@ -246,13 +254,14 @@ static inline int64_t schedule_mean(const schedule *s)
 static inline int schedule_set_total(int64_t *total, const schedule *s,
                                      uint32_t turns)
 {
-    int64_t owed = 0;
+    int64_t owed = 0, any = 0;
     uint32_t i, tokens = 0, untold = 0;
 
     for (i = 0; i < s->num_sources; i++) {
         tokens += s->sources[i].mean != 0;
         untold += s->sources[i].untold;
         owed += s->sources[i].owed;
+        any |= s->sources[i].owed;
         if (s->sources[i].mean >= SCHEDULE_ONE)
             return SCHEDULE_EMEANS;
     }
@@ -260,8 +269,8 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
         return SCHEDULE_EHAD;
     if (tokens != 0 && tokens != s->num_sources)
         return SCHEDULE_EMEANS;
-    if (s->end != 0 && s->by_tokens != (tokens != 0)) /* owed is of the other */
-        return SCHEDULE_EMEANS;
+    if ((s->begin != s->end || any != 0) && s->by_tokens != (tokens != 0))
+        return SCHEDULE_EMEANS; /* owed is of the other */
     *total = turns * (tokens ? schedule_mean(s) : SCHEDULE_ONE) - owed;
     return STATESAMPLER_OK;
 }

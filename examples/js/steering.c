@@ -474,6 +474,7 @@ WEB(int, schedule_init, (schedule *s, uint32_t num_sources,
     s->num_sources = num_sources;
     schedule_behind(s);
     schedule_init(s, s->sources, s->weights, num_sources);
+    schedule_start(s, statesampler_mix_turn(mix));
     (void)schedule_set_start(s, mix); /* a mix that is elsewhere has none */
     return STATESAMPLER_OK;
 }

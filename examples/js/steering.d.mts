@@ -140,8 +140,8 @@ export interface Schedule<T extends number | bigint = number>
 }
 
 export const Schedule: {
-    /** The mix is at turn 0, or both will be loaded; its stop rule is "never".
-        Its at, locate, next and seek become the schedule's, and it cannot be
+    /** The first stage begins at the mix's turn; its stop rule is "never". Its
+        at, locate, next and seek become the schedule's, and it cannot be
         weighed. plan: the stage that begins at a turn; for at and seek, of the
         turn alone. */
     new <T extends number | bigint>(mix: Mix<T>, plan: (turn: T) => Stage):

@@ -412,6 +412,35 @@ static void test_loaded_alone(int cases)
     CHECK(refused > cases / 2);
 }
 
+/* A schedule that begins in mid-run, of turns or of tokens, goes on as one that
+   is loaded there, and knows no earlier turn. */
+static void test_mid_run(int cases)
+{
+    static run r;
+    static unsigned char state[2 * STATE];
+    int k;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent((uint32_t)check_random(2));
+        const uint64_t turn = 1 + check_random(50);
+        size_t size;
+
+        begin(&r, &tale);
+        CHECK(statesampler_mix_seek(&r.mix, turn) == STATESAMPLER_OK);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ETURN);
+        schedule_init(&r.s, r.shares, r.weights, tale.num_sources);
+        schedule_start(&r.s, turn);
+        size = save(&r, state);
+        CHECK(schedule_seek(&r.s, &r.mix, turn - 1, tell, &tale) ==
+              SCHEDULE_ETURN);
+        take(&r, &tale, check_random(100));
+        CHECK(r.s.begin >= turn);
+        begin(&r, &tale);
+        load(&r, state, size);
+        take(&r, &tale, 100);
+    }
+}
+
 /* What a turn serves. */
 typedef struct served {
     uint32_t source;
@@ -1133,6 +1162,7 @@ int main(int argc, char **argv)
     test_worst_of_all(2);
     test_worst_of_all(MOST);
     test_places(reduced ? 20 : 500);
+    test_mid_run(reduced ? 50 : 500);
     test_loaded_alone(reduced ? 50 : 500);
     test_any_turn(reduced ? 10 : 200);
     test_moved_copies();

@@ -1192,6 +1192,25 @@ test("shares of tokens", () => {
     same(schedule.next().indices.length, 4);
 });
 
+test("a schedule that begins in mid-run", () => {
+    const mix = new RecordedMix([DESC, DESC], { stop: "never" });
+    range(5).forEach(() => mix.next());
+    const schedule = new Schedule(mix, (turn) =>
+        ({ turns: 4, shares: turn % 8 === 5 ? [1, 0] : [1, 3],
+           means: [10, 10] }));
+    const ahead = schedule.at(6);
+    const sources = range(8).map(() => {
+        const { source, indices } = mix.next();
+        same(mix.turn !== 7 || [...ahead.indices], mix.turn !== 7 ||
+             [...indices]);
+        schedule.had(source, 10);
+        return source;
+    });
+    same(sources.slice(0, 4), [0, 0, 0, 0]);
+    same(sources.slice(4).sort(), [0, 1, 1, 1]);
+    refuses([mix, schedule], () => mix.seek(4), { kind: "ETURN" });
+});
+
 test("a mix that is loaded without its schedule", () => {
     const mix = new RecordedMix([DESC, DESC], { stop: "never" });
     const schedule = new Schedule(mix, (turn) =>

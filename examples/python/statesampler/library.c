@@ -388,8 +388,7 @@ EXPORT(void, schedule_start,
     uint32_t i;
 
     schedule_init(s, sources, weights, num_sources);
-    s->begin = turn;
-    s->end = turn;
+    schedule_start(s, turn);
     for (i = 0; means != NULL && i < num_sources; i++) {
         sources[i].mean = means[i];
     }

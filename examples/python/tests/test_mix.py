@@ -171,6 +171,22 @@ class Schedules(unittest.TestCase):
             for _ in range(20):
                 self.assertEqual(next(one).tolist(), next(straight).tolist())
 
+    def test_begins_in_mid_run(self):
+        """A state without a schedule, which has a first stage where it is."""
+        before = Mix([50, 50], 0, 1, stop="never")
+        taken(before, 7)
+        for means in None, [10, 10]:
+            one = Mix([50, 50], 0, 1, schedule=Schedule(
+                lambda turn: (4, [1, 0] if turn % 8 == 7 else [1, 3]), means))
+            one.load(before.save())
+            sources = []
+            for _ in range(8):
+                sources.append(next(one)[0] // 50)
+                if means:
+                    one.had(10)
+            self.assertEqual(sources[:4], [0] * 4)
+            self.assertEqual(sorted(sources[4:]), [0, 1, 1, 1])
+
     def test_impossible_on_the_way(self):
         """A seek over a stage that cannot be planned leaves the mix in its
         place, also one back or to the stage itself."""
