@@ -717,6 +717,9 @@ test("states without a history", () => {
     assert.throws(() => bare.locate(7), before);
     assert.throws(() => bare.at(20), { kind: "EUNSERVED" });
     assert.throws(() => bare.at(3, { epoch: 1 }), { kind: "EUNSERVED" });
+    for (const one of [bare, new History(new Sampler(DESC).save())])
+        assert.throws(() => one.locate(500), /^RangeError: index must be below/);
+    same(new History(new Sampler(DESC).save()).locate(499), []);
     /* It is the beginning of a history. */
     const run = new RecordedSampler({ ...DESC, batchSize: 2 });
     run.load(plain.save());
@@ -912,7 +915,7 @@ test("arguments of recorded samplers, mixes and histories", () => {
             /^RangeError: source must be below 2/);
     refuses([run], () => run.history.locate(1, { source: 0 }), /^TypeError/);
     refuses([run], () => run.history.at(1, { rank: 1 }),
-            /^RangeError: rank must be below 1, not 1/);
+            /^RangeError: step 1 of epoch 0: rank must be below 1, not 1/);
     refuses([run], () => run.history.at(1, { ranks: 1 }), /^TypeError/);
     refuses([run], () => run.history.locate(500),
             /^RangeError: index must be below 500, not 500/);
