@@ -34,7 +34,10 @@
    A step that was served twice is in two stretches. One that no stretch has,
    but that is between a stretch's end and the seek that ended it, was skipped:
    see history_skipped. For mixes, "step" is the turn, and the functions have
-   _mix in their names. The time of a walk grows with the events alone. */
+   _mix in their names. The time of a walk grows with the events alone.
+
+   Define HISTORY_SMALL before the include for less code: a walk over a mix's
+   history of many weights then takes longer. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -671,8 +674,7 @@ static inline int history_locate(const history_walk *walk, uint64_t epoch,
         code = statesampler_locate(&s, index, &found);
     if (code == STATESAMPLER_OK && !history_served(stretch, epoch, found.step))
         code = STATESAMPLER_ERANGE_SERVED;
-    if (STATESAMPLER_KIND(code) == STATESAMPLER_ERANGE &&
-        s.run.tail == STATESAMPLER_TAIL_PAD) {
+    if (code != STATESAMPLER_OK && s.run.tail == STATESAMPLER_TAIL_PAD) {
         statesampler last = s;
 
         if (epoch == stretch->end_epoch &&
@@ -1608,8 +1610,7 @@ static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
     if (code == STATESAMPLER_OK &&
         !history_served(&walk->stretch, epoch, when))
         code = STATESAMPLER_ERANGE_SERVED;
-    if (STATESAMPLER_KIND(code) == STATESAMPLER_ERANGE &&
-        s->run.tail == STATESAMPLER_TAIL_PAD)
+    if (code != STATESAMPLER_OK && s->run.tail == STATESAMPLER_TAIL_PAD)
         code = history_mix_find_padding(walk, epoch, source, index, &when,
                                         &found);
     if (code == STATESAMPLER_OK) {
