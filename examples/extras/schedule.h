@@ -37,7 +37,11 @@
    or behind? Mostly about a turn. In the worst case (D - 1) / 2 turns: shares
    must aim at that, and often be 0, as a source without a share keeps what it
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
-   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns. */
+   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
+
+   Define SCHEDULE_SMALL before the include for less code, if no history that is
+   noted can be full, and copies are loaded anew for each turn that is asked
+   for: nothing then answers EMOVED. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -116,7 +120,7 @@ static inline const char *schedule_error(int code)
 {
     switch (code) {
     case SCHEDULE_ESHARES:
-        return "a share is negative, not a number or too large, or all are 0";
+        return "a share is negative, not a number or infinite, or all are 0";
     case SCHEDULE_ETURNS:
         return "a stage should have 1 to 2^28 turns";
     case SCHEDULE_EMEANS:
@@ -177,48 +181,62 @@ static inline void schedule_start(schedule *s, uint64_t turn)
 
 /* --- shares as whole numbers ---------------------------------------------- */
 
-/* The power of two that takes the largest share to 2^31 or more, but below
-   2^32; 0 if a share is impossible, or all are 0. The loops end, as the largest
-   share is from 2^-900 to 2^900. */
-static inline double schedule_scale(const schedule *s)
+/* Sets the powers of two whose product takes the largest share to 2^31 or more,
+   but below 2^32. (That of the smallest shares is no double: so there are two,
+   and the first is 1 or 2^900.) ESHARES: a share is impossible, or all are 0.
+   */
+static inline int schedule_set_scale(double *lift, double *scale,
+                                     const schedule *s)
 {
     const double bound = 4294967296.0;
-    double most = 0, far = 1, scale = 1;
+    double most = 0, far = 1;
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++) {
         if (!(s->sources[i].share >= 0))
-            return 0;
+            return SCHEDULE_ESHARES;
         if (s->sources[i].share > most)
             most = s->sources[i].share;
     }
+    if (!(most > 0 && most - most == 0)) /* it may be infinite */
+        return SCHEDULE_ESHARES;
     for (i = 0; i < 900; i++)
         far *= 2;
-    if (!(most <= far && most >= 1 / far))
-        return 0;
-    while (most * scale >= bound)
-        scale /= 2;
-    while (most * scale < bound / 2)
-        scale *= 2;
-    return scale;
+    *lift = most < 1 / far ? far : 1;
+    *scale = 1;
+    most *= *lift;
+    while (most * *scale >= bound)
+        *scale /= 2;
+    while (most * *scale < bound / 2)
+        *scale *= 2;
+    return STATESAMPLER_OK;
+}
+
+/* A share as a whole number. */
+static inline uint64_t schedule_scaled(const schedule_source *source,
+                                       double lift, double scale)
+{
+    return (uint32_t)(source->share * lift * scale);
 }
 
 /* Sets each source's part of ONE, so that they sum to ONE: what rounding leaves
    of one goes on to the next. A share below 2^-31 of the sum may have none. */
 static inline int schedule_set_parts(schedule *s)
 {
-    const double scale = schedule_scale(s);
+    double lift = 1, scale = 1;
     uint64_t sum = 0, rest = 0;
     uint32_t i;
+    const int code = schedule_set_scale(&lift, &scale, s);
 
-    if (!(scale > 0))
-        return SCHEDULE_ESHARES;
+    if (code != STATESAMPLER_OK)
+        return code;
     for (i = 0; i < s->num_sources; i++)
-        sum += (uint32_t)(s->sources[i].share * scale);
+        sum += schedule_scaled(s->sources + i, lift, scale);
     for (i = 0; i < s->num_sources; i++) {
-        uint64_t scaled = (uint32_t)(s->sources[i].share * scale);
+        const uint64_t scaled =
+            schedule_scaled(s->sources + i, lift, scale) *
+            (uint64_t)SCHEDULE_ONE;
 
-        scaled *= (uint64_t)SCHEDULE_ONE;
         rest += scaled % sum;
         s->sources[i].part = (uint32_t)(scaled / sum + rest / sum);
         rest %= sum;
@@ -815,6 +833,9 @@ static inline int schedule_locate(schedule *s, statesampler_mix *mix,
     if (code == STATESAMPLER_OK &&
         schedule_has_moved(s, mix, STATESAMPLER_NONE))
         code = SCHEDULE_EMOVED;
+    if (code == STATESAMPLER_OK && source < s->num_sources &&
+        index >= mix->sources[source].sampler.run.num_samples)
+        code = STATESAMPLER_ERANGE_INDEX; /* though its source may be off */
     for (; code == STATESAMPLER_OK; stages--) {
         code = statesampler_mix_locate(mix, source, index, &when, &found);
         if (code == STATESAMPLER_OK && when < s->end) {

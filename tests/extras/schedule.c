@@ -1031,6 +1031,27 @@ static void check_bad(double a, double b, double c, uint32_t mean,
     check_alike(&r, &same, &tale, 30);
 }
 
+/* Shares of any size: only their ratio matters. */
+static void test_size_of_shares(void)
+{
+    static run r;
+    const double factors[] = {1, 1e300, 1e-270, 1e-300, 1e-323};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    bad what = {{0, 0, 0}, {0, 0, 0}, 80};
+    size_t i;
+
+    for (i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        begin(&r, &tale);
+        what.share[0] = 1 * factors[i];
+        what.share[1] = 5 * factors[i];
+        what.share[2] = 2 * factors[i];
+        CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) ==
+              STATESAMPLER_OK);
+        CHECK(r.shares[0].turns == 10 && r.shares[1].turns == 50);
+        CHECK(r.shares[2].turns == 20);
+    }
+}
+
 /* A source that has no steps may have no share. */
 static void test_no_steps(void)
 {
@@ -1063,6 +1084,7 @@ static void test_refusals(void)
     static run r;
     const double zero = 0, nan = zero / zero, infinite = 1 / zero;
     story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    bad off = {{1, 0, 1}, {0, 0, 0}, 4};
     unsigned char state[2 * STATE], damaged[2 * STATE];
     statesampler_place place;
     uint64_t turn;
@@ -1079,8 +1101,9 @@ static void test_refusals(void)
     check_bad(1, nan, 1, 0, 0, 5, SCHEDULE_ESHARES);
     check_bad(nan, 1, 1, 0, 0, 5, SCHEDULE_ESHARES);
     check_bad(1, infinite, 1, 0, 0, 5, SCHEDULE_ESHARES);
-    check_bad(1e280, 1, 1, 0, 0, 5, SCHEDULE_ESHARES);
-    check_bad(1e-280, 0, 0, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1, infinite, infinite, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1.7e308, 1, 1, 0, 0, 5, STATESAMPLER_OK);
+    check_bad(5e-324, 0, 0, 0, 0, 5, STATESAMPLER_OK);
     check_bad(1, 2, 3, 0, 1, 5, SCHEDULE_EMEANS);
     check_bad(1, 2, 3, 1, 0, 5, SCHEDULE_EMEANS);
     check_bad(1, 2, 3, 1, (uint32_t)SCHEDULE_ONE, 5, SCHEDULE_EMEANS);
@@ -1091,6 +1114,12 @@ static void test_refusals(void)
           STATESAMPLER_ERANGE_SOURCE);
     CHECK(schedule_locate(&r.s, &r.mix, 1, 6, 9, &turn, &place, tell, &tale) ==
           STATESAMPLER_ERANGE_INDEX);
+    r.s.end = statesampler_mix_turn(&r.mix);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &off) == STATESAMPLER_OK);
+    CHECK(schedule_locate(&r.s, &r.mix, 1, 6, 9, &turn, &place, tell_bad,
+                          &off) == STATESAMPLER_ERANGE_INDEX);
+    CHECK(schedule_locate(&r.s, &r.mix, 1, 5, 9, &turn, &place, tell_bad,
+                          &off) == SCHEDULE_ELATER);
     CHECK(schedule_had(&r.s, 3, 1) == STATESAMPLER_ERANGE_SOURCE);
     CHECK(schedule_had(&r.s, 1, 1) == SCHEDULE_EMEANS);
     CHECK(statesampler_mix_seek(&r.mix, r.s.end) == STATESAMPLER_OK);
@@ -1174,6 +1203,7 @@ int main(int argc, char **argv)
     test_untold();
     test_forgotten();
     test_tokens(reduced ? 3000 : 30000);
+    test_size_of_shares();
     test_no_steps();
     test_refusals();
     return check_done("schedule");
