@@ -101,9 +101,11 @@ typedef struct schedule {
     uint32_t num_sources;
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
-       the stage are of tokens. */
+       the stage are of tokens; the mix's base when it was seen to have the
+       weights. */
     uint64_t known;
     uint32_t by_tokens;
+    uint64_t checked;
 } schedule;
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
@@ -163,7 +165,7 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->sources = sources;
     s->weights = weights;
     s->num_sources = num_sources;
-    s->begin = s->end = 0;
+    s->begin = s->end = s->checked = 0;
     s->by_tokens = 0;
     s->known = STATESAMPLER_NONE;
     memset(sources, 0, num_sources * sizeof *sources);
@@ -455,15 +457,20 @@ static inline void schedule_set_weights(schedule *s)
 /* Gives them to the mix. */
 static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
 {
+    int code;
+
     schedule_set_weights(s);
-    return SCHEDULE_WEIGH(mix, s->weights);
+    code = SCHEDULE_WEIGH(mix, s->weights);
+    s->checked = mix->base_turn;
+    return code;
 }
 
 /* --- with a mix ----------------------------------------------------------- */
 
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
-   by its turn it is, but it was weighed or loaded alone. */
-static inline int schedule_check(const schedule *s, const statesampler_mix *mix)
+   by its turn it is, but it was weighed or loaded alone. (That moves its base:
+   so weights are not compared at each turn.) */
+static inline int schedule_check(schedule *s, const statesampler_mix *mix)
 {
     const uint64_t turn = statesampler_mix_turn(mix);
     uint32_t i;
@@ -474,11 +481,13 @@ static inline int schedule_check(const schedule *s, const statesampler_mix *mix)
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
-    if (turn == s->end || s->weights[0] == 0)
+    if (turn == s->end || s->weights[0] == 0 ||
+        (turn != s->begin && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
     for (i = 0; i < s->num_sources; i++)
         if (mix->sources[i].in_mix.weight != s->weights[i])
             return SCHEDULE_EWEIGHTS;
+    s->checked = mix->base_turn;
     return STATESAMPLER_OK;
 }
 

@@ -380,8 +380,11 @@ static void test_loaded_alone(int cases)
 {
     static run r, same;
     static unsigned char state[2 * STATE], before[2 * STATE], after[2 * STATE];
-    int k, refused = 0;
+    uint32_t other[MOST];
+    int k, refused = 0, weighed = 0;
 
+    for (k = 0; k < MOST; k++)
+        other[k] = 1;
     for (k = 0; k < cases; k++) {
         story tale = invent(0);
         const size_t own = SCHEDULE_BYTES(tale.num_sources);
@@ -408,8 +411,16 @@ static void test_loaded_alone(int cases)
         begin(&same, &tale);
         take(&same, &tale, statesampler_mix_turn(&r.mix));
         check_alike(&r, &same, &tale, 40);
+        /* As if it was weighed by hand. */
+        if (statesampler_mix_turn(&r.mix) != r.s.end) {
+            other[0] = r.weights[0] == 1 ? 2 : 1;
+            CHECK(statesampler_mix_weigh(&r.mix, other) == STATESAMPLER_OK);
+            CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) ==
+                  SCHEDULE_EWEIGHTS);
+            weighed++;
+        }
     }
-    CHECK(refused > cases / 2);
+    CHECK(refused > cases / 2 && weighed > cases / 3);
 }
 
 /* A schedule that begins in mid-run, of turns or of tokens, goes on as one that
