@@ -484,6 +484,7 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
     if (turn == s->end || s->weights[0] == 0 ||
         (turn != s->begin && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
+    s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
     for (i = 0; i < s->num_sources; i++)
         if (mix->sources[i].in_mix.weight != s->weights[i])
             return SCHEDULE_EWEIGHTS;

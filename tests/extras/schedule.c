@@ -405,6 +405,11 @@ static void test_loaded_alone(int cases)
         code = schedule_follow(&r.s, &r.mix, tell, &tale);
         CHECK(code == (differ ? SCHEDULE_EWEIGHTS : STATESAMPLER_OK));
         CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) == code);
+        if (differ && r.s.end - r.s.begin > 1) {
+            CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+            CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == code);
+            CHECK(statesampler_mix_seek(&r.mix, r.s.begin) == STATESAMPLER_OK);
+        }
         CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
         refused += differ;
         load(&r, state, size);
