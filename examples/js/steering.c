@@ -251,8 +251,8 @@ static int schedule_before(const unsigned char *bytes, size_t size)
 
 /* Sets words: the number of sources that a history has, or 0; the epoch and
    step of the state; whether steps count on through all epochs; the bytes
-   before the history; the number of samples of a sampler, or 0. Returns where the state begins behind these: 0 without a
-   history. */
+   before the history; the number of samples of a sampler, or 0. Returns where
+   the state begins behind these: 0 without a history. */
 WEB(int, find, (const unsigned char *bytes, size_t size))
 {
     const int begin = schedule_before(bytes, size);

@@ -22,7 +22,8 @@ export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
         "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
-        "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EHAD" | "EWEIGHTS" | "EEVENT" | "EEPOCH";
+        "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EHAD" | "EWEIGHTS" |
+        "EEVENT" | "EEPOCH";
 }
 
 /** A sampler that notes each seek, begin, other shape, other length and load.
@@ -88,8 +89,8 @@ export interface History<T extends number | bigint = number> {
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** The places at which an epoch has served a sample, the first `limit` of
         them (by default 1,000); if its own was skipped, as padding: position
-        is then numSamples or more. A mix needs a source; the epoch is its. EUNKNOWN: not found, and not all of the epoch is
-        known. */
+        is then numSamples or more. A mix needs a source; the epoch is its.
+        EUNKNOWN: not found, and not all of the epoch is known. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
                                      limit?: Whole }): {
         epoch: T; step: T; rank: T; slot: T; position: T }[];
