@@ -273,12 +273,15 @@ static void print_history(uint64_t step, int all)
         explain(step);
 }
 
+/* samples: how many the dataset has. */
 static void print_found(uint64_t index, uint64_t step,
-                        const statesampler_place *place)
+                        const statesampler_place *place, uint64_t samples)
 {
     printf("%" PRIu64 ": epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32
            " slot %" PRIu32 " position %" PRIu64, index, r.epoch, step,
            place->rank, place->slot, place->position);
+    if (place->position >= samples)
+        printf(" as padding");
 }
 
 /* Prints where a mix's stretch has served a sample: in each epoch of its
@@ -306,7 +309,8 @@ static int print_mix_places(uint64_t index)
             example_must(code);
         if (code != STATESAMPLER_OK)
             continue;
-        print_found(index, turn, &place);
+        print_found(index, turn, &place,
+                    sources[source].sampler.run.num_samples);
         printf(" dataset %" PRIu32 "\n", source);
         found = 1;
     }
@@ -323,7 +327,7 @@ static int print_own_place(uint64_t index)
         example_must(code);
     if (code != STATESAMPLER_OK)
         return 0;
-    print_found(index, place.step, &place);
+    print_found(index, place.step, &place, walk.sampler.run.num_samples);
     putchar('\n');
     return 1;
 }

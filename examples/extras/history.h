@@ -34,7 +34,10 @@
    A step that was served twice is in two stretches. One that no stretch has,
    but that is between a stretch's end and the seek that ended it, was skipped:
    see history_skipped. For mixes, "step" is the turn, and the functions have
-   _mix in their names. The time of a walk grows with the events alone. */
+   _mix in their names. The time of a walk grows with the events alone.
+
+   Define HISTORY_SMALL before the include for less code: a walk over a mix's
+   history of many weights then takes longer. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -590,24 +593,96 @@ static inline int history_at(const history_walk *walk, uint32_t rank,
                                    : statesampler_at(&s, step, out, count);
 }
 
+/* Takes a sampler of CARRY to another epoch for statesampler_locate alone. It
+   may be one in which no step begins, as it lies inside one. ERANGE: it is
+   before the base, or beyond what a seek takes. */
+static inline int history_set_epoch(statesampler *s, uint64_t epoch)
+{
+    if (epoch - s->run.segment.base.epoch >
+        STATESAMPLER_MAX_SAMPLES / s->run.num_samples)
+        return STATESAMPLER_ERANGE_SERVED;
+    s->run.now.epoch = epoch;
+    return STATESAMPLER_OK;
+}
+
+/* The position whose sample is served at this one, which is padding: as the
+   manual says of the tail PAD. */
+static inline uint64_t history_repeated(const statesampler *s,
+                                        uint64_t position)
+{
+    const uint64_t block = position % s->run.segment.blocks;
+
+    if (s->run.partition == STATESAMPLER_PARTITION_BLOCKED &&
+        block < s->run.num_samples)
+        return block;
+    return position % s->run.num_samples;
+}
+
+/* Finds a sample as padding, at a position from `first` up to `end` of the
+   sampler's epoch. There are at most as many as ranks and blocks. */
+static inline int history_find_padding(const statesampler *s, uint64_t index,
+                                       uint64_t first, uint64_t end,
+                                       statesampler_place *place)
+{
+    const uint64_t world_size = s->run.shape.world_size;
+    const uint64_t batch_size = s->run.shape.batch_size;
+    statesampler whole = *s;
+    uint64_t distance;
+    int code;
+
+    code = statesampler_reshape(&whole, 0, s->run.segment.blocks, 1);
+    statesampler_begin(&whole, statesampler_epoch(s));
+    if (code == STATESAMPLER_OK)
+        code = statesampler_locate(&whole, index, place);
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (first < s->run.num_samples)
+        first = s->run.num_samples;
+    if (end > s->run.segment.end)
+        end = s->run.segment.end;
+    while (first < end && history_repeated(s, first) != place->position)
+        first++;
+    if (first >= end)
+        return STATESAMPLER_ERANGE_SERVED;
+    distance = first - s->run.segment.base.position;
+    place->position = first;
+    place->step =
+        s->run.segment.base.step + distance / (world_size * batch_size);
+    place->slot = (uint32_t)(distance / world_size % batch_size);
+    place->rank = (uint32_t)(distance % world_size);
+    return STATESAMPLER_OK;
+}
+
 /* Where the stretch has served a sample in an epoch: as statesampler_locate.
-   ERANGE: it has not. */
+   If its own place was skipped, but it was padding of the last steps, it is
+   found there: the position is then num_samples or more. ERANGE: it was not
+   served. */
 static inline int history_locate(const history_walk *walk, uint64_t epoch,
                                  uint64_t index, statesampler_place *place)
 {
+    const history_stretch *stretch = &walk->stretch;
+    uint64_t end = STATESAMPLER_NONE;
     statesampler s = walk->sampler;
     statesampler_place found;
     int code = STATESAMPLER_OK;
 
-    if (statesampler_epoch(&s) != epoch && walk->stretch.log.carry)
-        code = recall_carry(&s, epoch);
+    if (stretch->log.carry)
+        code = history_set_epoch(&s, epoch);
     else if (statesampler_epoch(&s) != epoch)
         statesampler_begin(&s, epoch);
     if (code == STATESAMPLER_OK)
         code = statesampler_locate(&s, index, &found);
-    if (code == STATESAMPLER_OK &&
-        !history_served(&walk->stretch, epoch, found.step))
+    if (code == STATESAMPLER_OK && !history_served(stretch, epoch, found.step))
         code = STATESAMPLER_ERANGE_SERVED;
+    if (code != STATESAMPLER_OK && s.run.tail == STATESAMPLER_TAIL_PAD) {
+        statesampler last = s;
+
+        if (epoch == stretch->end_epoch &&
+            statesampler_seek(&last, stretch->end_step) == STATESAMPLER_OK)
+            end = statesampler_position(&last);
+        code = history_find_padding(&s, index, statesampler_position(&s), end,
+                                    &found);
+    }
     if (code == STATESAMPLER_OK)
         *place = found;
     return code;
@@ -1396,18 +1471,23 @@ static inline int history_mix_same_place(const void *a, const void *b,
     return 1;
 }
 
-/* Takes the mix to the first turn that the stretch has in an epoch of the mix,
-   which must be one of its epochs. */
-static inline int history_mix_enter(history_mix_walk *walk, uint64_t epoch)
+/* The first turn that the stretch has in one of its epochs of the mix. */
+static inline uint64_t history_mix_begins(const history_mix_walk *walk,
+                                          uint64_t epoch)
 {
     const history_stretch *stretch = &walk->stretch;
+
+    return epoch == stretch->begin_epoch ? stretch->begin_step : 0;
+}
+
+/* Takes the mix there. */
+static inline int history_mix_enter(history_mix_walk *walk, uint64_t epoch)
+{
     const int code = history_mix_again(walk);
 
     if (code != STATESAMPLER_OK)
         return code;
-    return history_mix_go(walk, epoch,
-                          epoch == stretch->begin_epoch ? stretch->begin_step
-                                                        : 0);
+    return history_mix_go(walk, epoch, history_mix_begins(walk, epoch));
 }
 
 /* Where the stretch ends in the epoch in which the mix is. */
@@ -1438,12 +1518,20 @@ static inline int history_mix_epochs(history_mix_walk *walk, uint64_t epoch,
     return code;
 }
 
+/* Whether a source has come to a step of an epoch of its own. */
+static inline int history_has_come(const statesampler *s, uint64_t epoch,
+                                   uint64_t step)
+{
+    return statesampler_epoch(s) == epoch ? statesampler_step(s) >= step
+                                          : statesampler_epoch(s) > epoch;
+}
+
 /* Takes the mix to the first turn of the stretch, in this epoch of the mix, at
-   which the source is in this epoch of its own. Returns 0 if there is none. The
-   search halves what is left. */
-static inline int history_mix_go_to_epoch(history_mix_walk *walk,
-                                          uint64_t epoch, uint32_t source,
-                                          uint64_t own_epoch)
+   which the source has come to this step of its own epoch. Returns 0 if there
+   is none. The search halves what is left. */
+static inline int history_mix_go_to(history_mix_walk *walk, uint64_t epoch,
+                                    uint32_t source, uint64_t own_epoch,
+                                    uint64_t step)
 {
     const statesampler *s = &walk->sources[source].sampler;
     statesampler_mix *mix = &walk->mix;
@@ -1451,44 +1539,80 @@ static inline int history_mix_go_to_epoch(history_mix_walk *walk,
 
     if (history_mix_enter(walk, epoch) != STATESAMPLER_OK)
         return 0;
-    if (statesampler_epoch(s) >= own_epoch)
-        return statesampler_epoch(s) == own_epoch;
     low = statesampler_mix_turn(mix);
-    high = history_mix_end(walk);
+    high = history_has_come(s, own_epoch, step) ? low : history_mix_end(walk);
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
 
         if (statesampler_mix_seek(mix, middle) != STATESAMPLER_OK)
             return 0;
-        if (statesampler_epoch(s) < own_epoch)
-            low = middle + 1;
-        else
+        if (history_has_come(s, own_epoch, step))
             high = middle;
+        else
+            low = middle + 1;
     }
     return statesampler_mix_seek(mix, low) == STATESAMPLER_OK &&
-           statesampler_epoch(s) == own_epoch;
+           history_has_come(s, own_epoch, step);
+}
+
+/* Finds a source's sample as padding in its present epoch, to whose first turn
+   in the stretch history_mix_go_to has led. */
+static inline int history_mix_find_padding(history_mix_walk *walk,
+                                           uint64_t epoch, uint32_t source,
+                                           uint64_t index, uint64_t *turn,
+                                           statesampler_place *place)
+{
+    const statesampler *s = &walk->sources[source].sampler;
+    const statesampler own = *s;
+    const uint64_t own_epoch = statesampler_epoch(s);
+    uint64_t first = 0, end = STATESAMPLER_NONE;
+    int code;
+
+    if (statesampler_mix_turn(&walk->mix) == history_mix_begins(walk, epoch))
+        first = statesampler_position(s);
+    code = statesampler_mix_seek(&walk->mix, history_mix_end(walk));
+    if (statesampler_epoch(s) == own_epoch)
+        end = statesampler_position(s);
+    if (code == STATESAMPLER_OK)
+        code = history_find_padding(&own, index, first, end, place);
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (!history_mix_go_to(walk, epoch, source, own_epoch, place->step + 1))
+        return STATESAMPLER_ERANGE_SERVED;
+    *turn = statesampler_mix_turn(&walk->mix) - 1;
+    return STATESAMPLER_OK;
 }
 
 /* The turn and the place at which the stretch has served a source's sample, in
-   an epoch of the mix and in one of the source: as mix_locate. ERANGE: it has
-   not. */
+   an epoch of the mix and in one of the source: as mix_locate, and as padding,
+   as history_locate. ERANGE: it was not served. */
 static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
                                      uint32_t source, uint64_t own_epoch,
                                      uint64_t index, uint64_t *turn,
                                      statesampler_place *place)
 {
+    statesampler *s = &walk->sources[source].sampler;
     statesampler_place found;
     uint64_t when = 0;
-    int code;
+    int code = STATESAMPLER_OK;
 
     if (source >= walk->mix.num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
-    if (!history_mix_go_to_epoch(walk, epoch, source, own_epoch))
+    if (!history_mix_go_to(walk, epoch, source, own_epoch, 0))
         return STATESAMPLER_ERANGE_DROPPED;
-    code = statesampler_mix_locate(&walk->mix, source, index, &when, &found);
+    if (s->run.tail == STATESAMPLER_TAIL_CARRY)
+        code = history_set_epoch(s, own_epoch);
+    else if (statesampler_epoch(s) != own_epoch)
+        return STATESAMPLER_ERANGE_DROPPED;
+    if (code == STATESAMPLER_OK)
+        code = statesampler_mix_locate(&walk->mix, source, index, &when,
+                                       &found);
     if (code == STATESAMPLER_OK &&
         !history_served(&walk->stretch, epoch, when))
         code = STATESAMPLER_ERANGE_SERVED;
+    if (code != STATESAMPLER_OK && s->run.tail == STATESAMPLER_TAIL_PAD)
+        code = history_mix_find_padding(walk, epoch, source, index, &when,
+                                        &found);
     if (code == STATESAMPLER_OK) {
         *turn = when;
         *place = found;

@@ -25,7 +25,8 @@
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
-   is then taken from its next turns.
+   is then taken from its next turns. No stage follows one in which a source had
+   turns and nothing was told: EHAD.
 
    How: the turns of a stage go to the sources that are owed most (that is the
    cup game: Adler, Berenbrink, Friedetzky, Goldberg, Goldberg and Paterson, A
@@ -36,7 +37,11 @@
    or behind? Mostly about a turn. In the worst case (D - 1) / 2 turns: shares
    must aim at that, and often be 0, as a source without a share keeps what it
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
-   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns. */
+   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
+
+   Define SCHEDULE_SMALL before the include for less code, if no history that is
+   noted can be full, and copies are loaded anew for each turn that is asked
+   for: nothing then answers EMOVED. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -72,29 +77,35 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_EOWED (-1307)
 #define SCHEDULE_ELATER (-1308)
 #define SCHEDULE_ESTEPS (-1309)
-#define SCHEDULE_EMOVED (-1310)
+#define SCHEDULE_EHAD (-1310)
+#define SCHEDULE_EWEIGHTS (-1311)
+#define SCHEDULE_EMOVED (-1312)
 
 typedef struct schedule_source {
-    double share;   /* in the next stage, beside the other shares: yours */
-    uint32_t mean;  /* tokens of a turn, roughly; 0: shares are of turns */
-    uint32_t part;  /* from here on private: the share, in units of 1 / ONE */
-    uint32_t turns; /* of the stage */
-    uint32_t total; /* turns of several stages */
-    int64_t owed;   /* tokens; or turns in units of 1 / ONE */
-    int64_t due;    /* turns, with what is owed, in units of 1 / ONE */
-    int64_t kept;   /* what was owed where the mix is */
-    uint64_t epoch; /* at turn 0; NONE: not known */
+    double share;    /* in the next stage, beside the other shares: yours */
+    uint32_t mean;   /* tokens of a turn, roughly; 0: shares are of turns */
+    uint32_t part;   /* from here on private: the share, in units of 1 / ONE */
+    uint32_t turns;  /* of the stage */
+    uint32_t total;  /* turns of several stages */
+    uint32_t untold; /* 1: of its turns in the stage no tokens were told */
+    int64_t owed;    /* tokens; or turns in units of 1 / ONE */
+    int64_t due;     /* turns, with what is owed, in units of 1 / ONE */
+    int64_t kept;    /* what was owed where the mix is */
+    uint64_t epoch;  /* at turn 0; NONE: not known */
 } schedule_source;
 
 typedef struct schedule {
     schedule_source *sources;
-    uint32_t *weights; /* of the present stage, as mix_weigh takes them */
+    uint32_t *weights; /* of the present stage, as mix_weigh takes them; the
+                          first is 0: not known */
     uint32_t num_sources;
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
-       the stage are of tokens. */
+       the stage are of tokens; the mix's base when it was seen to have the
+       weights. */
     uint64_t known;
     uint32_t by_tokens;
+    uint64_t checked;
 } schedule;
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
@@ -111,7 +122,7 @@ static inline const char *schedule_error(int code)
 {
     switch (code) {
     case SCHEDULE_ESHARES:
-        return "a share is negative, not a number or too large, or all are 0";
+        return "a share is negative, not a number or infinite, or all are 0";
     case SCHEDULE_ETURNS:
         return "a stage should have 1 to 2^28 turns";
     case SCHEDULE_EMEANS:
@@ -130,6 +141,11 @@ static inline const char *schedule_error(int code)
         return "the sample does not come in the stages that were looked at";
     case SCHEDULE_ESTEPS:
         return "a source with a share has no steps";
+    case SCHEDULE_EHAD:
+        return "the tokens that a source had in the stage were not told: call "
+               "had after each turn";
+    case SCHEDULE_EWEIGHTS:
+        return "the mix has other weights than the stage: load both states";
 #ifndef SCHEDULE_SMALL
     case SCHEDULE_EMOVED:
         return "these copies were asked for another turn, and know this one no "
@@ -140,15 +156,16 @@ static inline const char *schedule_error(int code)
     }
 }
 
-/* Begins at turn 0 of a mix. `sources` and `weights` have num_sources elements
-   each, and are the schedule's from now on. */
+/* Begins at turn 0 of a mix, unless schedule_start follows. `sources` and
+   `weights` have num_sources elements each, and are the schedule's from now
+   on. */
 static inline void schedule_init(schedule *s, schedule_source *sources,
                                  uint32_t *weights, uint32_t num_sources)
 {
     s->sources = sources;
     s->weights = weights;
     s->num_sources = num_sources;
-    s->begin = s->end = 0;
+    s->begin = s->end = s->checked = 0;
     s->by_tokens = 0;
     s->known = STATESAMPLER_NONE;
     memset(sources, 0, num_sources * sizeof *sources);
@@ -157,50 +174,71 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
         sources[--num_sources].epoch = STATESAMPLER_NONE;
 }
 
+/* For a mix in mid-run: after schedule_init, the first stage begins at this
+   turn, and no source is owed anything there. */
+static inline void schedule_start(schedule *s, uint64_t turn)
+{
+    s->begin = s->end = turn;
+}
+
 /* --- shares as whole numbers ---------------------------------------------- */
 
-/* The power of two that takes the largest share to 2^31 or more, but below
-   2^32; 0 if a share is impossible, or all are 0. The loops end, as the largest
-   share is from 2^-900 to 2^900. */
-static inline double schedule_scale(const schedule *s)
+/* Sets the powers of two whose product takes the largest share to 2^31 or more,
+   but below 2^32. (That of the smallest shares is no double: so there are two,
+   and the first is 1 or 2^900.) ESHARES: a share is impossible, or all are 0.
+   */
+static inline int schedule_set_scale(double *lift, double *scale,
+                                     const schedule *s)
 {
     const double bound = 4294967296.0;
-    double most = 0, far = 1, scale = 1;
+    double most = 0, far = 1;
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++) {
         if (!(s->sources[i].share >= 0))
-            return 0;
+            return SCHEDULE_ESHARES;
         if (s->sources[i].share > most)
             most = s->sources[i].share;
     }
+    if (!(most > 0 && most - most == 0)) /* it may be infinite */
+        return SCHEDULE_ESHARES;
     for (i = 0; i < 900; i++)
         far *= 2;
-    if (!(most <= far && most >= 1 / far))
-        return 0;
-    while (most * scale >= bound)
-        scale /= 2;
-    while (most * scale < bound / 2)
-        scale *= 2;
-    return scale;
+    *lift = most < 1 / far ? far : 1;
+    *scale = 1;
+    most *= *lift;
+    while (most * *scale >= bound)
+        *scale /= 2;
+    while (most * *scale < bound / 2)
+        *scale *= 2;
+    return STATESAMPLER_OK;
+}
+
+/* A share as a whole number. */
+static inline uint64_t schedule_scaled(const schedule_source *source,
+                                       double lift, double scale)
+{
+    return (uint32_t)(source->share * lift * scale);
 }
 
 /* Sets each source's part of ONE, so that they sum to ONE: what rounding leaves
    of one goes on to the next. A share below 2^-31 of the sum may have none. */
 static inline int schedule_set_parts(schedule *s)
 {
-    const double scale = schedule_scale(s);
+    double lift = 1, scale = 1;
     uint64_t sum = 0, rest = 0;
     uint32_t i;
+    const int code = schedule_set_scale(&lift, &scale, s);
 
-    if (!(scale > 0))
-        return SCHEDULE_ESHARES;
+    if (code != STATESAMPLER_OK)
+        return code;
     for (i = 0; i < s->num_sources; i++)
-        sum += (uint32_t)(s->sources[i].share * scale);
+        sum += schedule_scaled(s->sources + i, lift, scale);
     for (i = 0; i < s->num_sources; i++) {
-        uint64_t scaled = (uint32_t)(s->sources[i].share * scale);
+        const uint64_t scaled =
+            schedule_scaled(s->sources + i, lift, scale) *
+            (uint64_t)SCHEDULE_ONE;
 
-        scaled *= (uint64_t)SCHEDULE_ONE;
         rest += scaled % sum;
         s->sources[i].part = (uint32_t)(scaled / sum + rest / sum);
         rest %= sum;
@@ -236,19 +274,23 @@ static inline int64_t schedule_mean(const schedule *s)
 static inline int schedule_set_total(int64_t *total, const schedule *s,
                                      uint32_t turns)
 {
-    int64_t owed = 0;
-    uint32_t i, tokens = 0;
+    int64_t owed = 0, any = 0;
+    uint32_t i, tokens = 0, untold = 0;
 
     for (i = 0; i < s->num_sources; i++) {
         tokens += s->sources[i].mean != 0;
+        untold += s->sources[i].untold;
         owed += s->sources[i].owed;
+        any |= s->sources[i].owed;
         if (s->sources[i].mean >= SCHEDULE_ONE)
             return SCHEDULE_EMEANS;
     }
+    if (untold != 0)
+        return SCHEDULE_EHAD;
     if (tokens != 0 && tokens != s->num_sources)
         return SCHEDULE_EMEANS;
-    if (s->end != 0 && s->by_tokens != (tokens != 0)) /* owed is of the other */
-        return SCHEDULE_EMEANS;
+    if ((s->begin != s->end || any != 0) && s->by_tokens != (tokens != 0))
+        return SCHEDULE_EMEANS; /* owed is of the other */
     *total = turns * (tokens ? schedule_mean(s) : SCHEDULE_ONE) - owed;
     return STATESAMPLER_OK;
 }
@@ -351,6 +393,16 @@ static inline int schedule_check_steps(const schedule *s,
     return STATESAMPLER_OK;
 }
 
+/* Of this stage no more need be told: turns were passed over, or are to come
+   again, or it is not known what was told. */
+static inline void schedule_forget(schedule *s)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].untold = 0;
+}
+
 /* Plans the stage that begins at s->end, and changes nothing that a state has.
    Sets its *turns, and *total. */
 static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
@@ -383,6 +435,7 @@ static inline void schedule_begin(schedule *s, int64_t total, uint32_t turns)
         source->owed += schedule_part_of(total, source->part);
         if (source->mean == 0)
             source->owed -= source->turns * SCHEDULE_ONE;
+        source->untold = source->mean != 0 && source->turns != 0;
     }
     s->by_tokens = s->sources[0].mean != 0;
     s->begin = s->end;
@@ -404,16 +457,23 @@ static inline void schedule_set_weights(schedule *s)
 /* Gives them to the mix. */
 static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
 {
+    int code;
+
     schedule_set_weights(s);
-    return SCHEDULE_WEIGH(mix, s->weights);
+    code = SCHEDULE_WEIGH(mix, s->weights);
+    s->checked = mix->base_turn;
+    return code;
 }
 
 /* --- with a mix ----------------------------------------------------------- */
 
-/* OK if the mix is in the schedule's present stage, or at its end. */
-static inline int schedule_check(const schedule *s, const statesampler_mix *mix)
+/* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
+   by its turn it is, but it was weighed or loaded alone. (That moves its base:
+   so weights are not compared at each turn.) */
+static inline int schedule_check(schedule *s, const statesampler_mix *mix)
 {
     const uint64_t turn = statesampler_mix_turn(mix);
+    uint32_t i;
 
     if (mix->stop != STATESAMPLER_STOP_NEVER)
         return SCHEDULE_ESTOP;
@@ -421,6 +481,14 @@ static inline int schedule_check(const schedule *s, const statesampler_mix *mix)
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
+    if (turn == s->end || s->weights[0] == 0 ||
+        (turn != s->begin && mix->base_turn == s->checked))
+        return STATESAMPLER_OK;
+    s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
+    for (i = 0; i < s->num_sources; i++)
+        if (mix->sources[i].in_mix.weight != s->weights[i])
+            return SCHEDULE_EWEIGHTS;
+    s->checked = mix->base_turn;
     return STATESAMPLER_OK;
 }
 
@@ -444,8 +512,8 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 }
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
-   2^31. ERANGE: the mix has no such source. EMEANS: shares are not of tokens,
-   or these are too many. */
+   2^31, and perhaps 0. ERANGE: the mix has no such source. EMEANS: shares are
+   not of tokens, or these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     if (source >= s->num_sources)
@@ -453,6 +521,7 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
     if (!s->by_tokens || tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMEANS;
     s->sources[source].owed -= (int64_t)tokens;
+    s->sources[source].untold = 0;
     return STATESAMPLER_OK;
 }
 
@@ -545,7 +614,7 @@ static inline void schedule_restart(schedule *s)
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++)
-        s->sources[i].owed = 0;
+        s->sources[i].owed = s->sources[i].untold = 0;
     s->begin = s->end = 0;
 }
 
@@ -677,7 +746,11 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
     if (code == STATESAMPLER_OK && turn > s->end)
         code = schedule_seek_on(s, mix, turn, plan, context);
     s->known = STATESAMPLER_NONE;
-    return code == STATESAMPLER_OK ? SCHEDULE_SEEK(mix, turn) : code;
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (turn != statesampler_mix_turn(mix))
+        schedule_forget(s);
+    return SCHEDULE_SEEK(mix, turn);
 }
 
 /* Goes on to the beginning of the next stage, of which nothing is noted. */
@@ -770,6 +843,9 @@ static inline int schedule_locate(schedule *s, statesampler_mix *mix,
     if (code == STATESAMPLER_OK &&
         schedule_has_moved(s, mix, STATESAMPLER_NONE))
         code = SCHEDULE_EMOVED;
+    if (code == STATESAMPLER_OK && source < s->num_sources &&
+        index >= mix->sources[source].sampler.run.num_samples)
+        code = STATESAMPLER_ERANGE_INDEX; /* though its source may be off */
     for (; code == STATESAMPLER_OK; stages--) {
         code = statesampler_mix_locate(mix, source, index, &when, &found);
         if (code == STATESAMPLER_OK && when < s->end) {
@@ -878,9 +954,11 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     s->begin = schedule_read(from + 8) & ~SCHEDULE_TOKENS;
     s->end = schedule_read(from + 16);
     s->known = STATESAMPLER_NONE;
+    s->weights[0] = 0;
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =
             (int64_t)schedule_read(from + 24 + 8 * (size_t)i);
+    schedule_forget(s);
     return STATESAMPLER_OK;
 }
 

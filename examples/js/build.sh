@@ -8,7 +8,7 @@
 #   index.html                                  the page, in one file; it names
 #       the address RELEASE, if there is one, where the header is from
 #   package/                                    the npm package
-# wasm-opt and esbuild are optional; with them the module is a fifteenth
+# wasm-opt, esbuild and advdef are optional; with them the module is a fifteenth
 # smaller, below 19 KiB gzipped, or 17 where a bundler leaves out the bag.
 # Its lines stay short, as node prints the line of an error that nobody catches.
 set -e
@@ -61,9 +61,10 @@ order=--reorder-functions
 wasm $web/statesampler-simd.wasm module.c -msimd128
 wasm $web/statesampler.wasm module.c $small
 # The way to a mix's sources inline: that makes answers from a long history
-# twice as fast, for 250 bytes.
+# twice as fast, for 250 bytes. The rest is inline only where that is smaller.
 order=
-wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__
+wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
+    -mllvm -inline-threshold=-10
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE
@@ -119,9 +120,13 @@ minify() { # FILE
 }
 
 plain examples/js/statesampler.mjs >$web/plain
-# Files, deflated: gzip's own header has 10 bytes.
+# Files, deflated: gzip's own header has 10 bytes. advdef packs a 25th more
+# tightly.
 deflated() { # FILE...
-    cat "$@" | gzip -9n | tail -c +11
+    cat "$@" | gzip -9n >$web/deflated
+    ! command -v advdef >/dev/null || advdef -q -z -4 $web/deflated
+    tail -c +11 $web/deflated
+    rm $web/deflated
 }
 
 # An old esbuild drops the comment in import() that webpack reads.

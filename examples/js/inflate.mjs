@@ -1,7 +1,7 @@
 /* inflate.mjs - what build.sh adds to inlined.mjs and steering.mjs, whose
    WebAssembly is in their own text. */
-/* Unpacks deflated data (RFC 1951) in blocks with Huffman codes of their own;
-   gzip makes no others of a file like this. */
+/* Unpacks deflated data (RFC 1951) in blocks with Huffman codes, their own or
+   the fixed ones; gzip and advdef make no others of a file like this. */
 function inflate(packed) {
     const bytes = [];
     let at = 0; /* the next bit of `packed` */
@@ -28,19 +28,28 @@ function inflate(packed) {
             : (symbol - (extra << shift) << extra) + bits(extra);
     };
     for (let last = 0; !last;) {
-        last = bits(3) & 1;
-        const literals = bits(5) + 257, all = literals + bits(5) + 1;
-        const order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2,
-                       14, 1, 15].slice(0, bits(4) + 4);
-        const first = [], lengths = [];
-        for (const one of order)
-            first[one] = bits(3);
-        for (const own = code(first); lengths.length < all;) {
-            const one = symbol(own), zeros = one > 16;
-            const times = one < 16 ? 1 : one === 18 ? 11 + bits(7)
-                : 3 + bits(one - 14);
-            const length = one < 16 ? one : zeros ? 0 : lengths.at(-1);
+        last = bits(1);
+        const lengths = [];
+        const push = (times, length) =>
             lengths.push(...Array(times).fill(length));
+        let literals = 288;
+        if (bits(2) > 1) {
+            literals = bits(5) + 257;
+            const all = literals + bits(5) + 1, first = [];
+            const order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13,
+                           2, 14, 1, 15].slice(0, bits(4) + 4);
+            for (const one of order)
+                first[one] = bits(3);
+            for (const own = code(first); lengths.length < all;) {
+                const one = symbol(own);
+                if (one < 16)
+                    push(1, one);
+                else
+                    push(one === 18 ? 11 + bits(7) : 3 + bits(one - 14),
+                         one > 16 ? 0 : lengths.at(-1));
+            }
+        } else {
+            push(144, 8), push(112, 9), push(24, 7), push(8, 8), push(30, 5);
         }
         const literal = code(lengths.slice(0, literals));
         const distance = code(lengths.slice(literals));

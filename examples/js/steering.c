@@ -251,8 +251,8 @@ static int schedule_before(const unsigned char *bytes, size_t size)
 
 /* Sets words: the number of sources that a history has, or 0; the epoch and
    step of the state; whether steps count on through all epochs; the bytes
-   before the history. Returns where the state begins behind these: 0 without a
-   history. */
+   before the history; the number of samples of a sampler, or 0. Returns where
+   the state begins behind these: 0 without a history. */
 WEB(int, find, (const unsigned char *bytes, size_t size))
 {
     const int begin = schedule_before(bytes, size);
@@ -281,7 +281,7 @@ WEB(int, find, (const unsigned char *bytes, size_t size))
     code = statesampler_mix_describe(from, from_size, 0, NULL, &mix);
     words[1] = mix.epoch;
     words[2] = mix.turn;
-    words[3] = 0;
+    words[3] = words[5] = 0;
     if (code == STATESAMPLER_OK && used != 0 && mix.num_sources != words[0])
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (code != STATESAMPLER_OK && words[0] == 0) {
@@ -289,6 +289,7 @@ WEB(int, find, (const unsigned char *bytes, size_t size))
         words[1] = desc.epoch;
         words[2] = place.step;
         words[3] = desc.tail == STATESAMPLER_TAIL_CARRY;
+        words[5] = desc.num_samples;
     }
     return code < 0 ? code : used;
 }
@@ -474,6 +475,7 @@ WEB(int, schedule_init, (schedule *s, uint32_t num_sources,
     s->num_sources = num_sources;
     schedule_behind(s);
     schedule_init(s, s->sources, s->weights, num_sources);
+    schedule_start(s, statesampler_mix_turn(mix));
     (void)schedule_set_start(s, mix); /* a mix that is elsewhere has none */
     return STATESAMPLER_OK;
 }
@@ -580,7 +582,7 @@ WEB(uint64_t *, start, (void))
 /* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
-    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_ESTEPS
+    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_EWEIGHTS
                ? schedule_error(code)
                : history_error(code);
 }

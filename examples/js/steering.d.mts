@@ -8,19 +8,22 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     EUNKNOWN   it is before all that the history knows
     EOTHER     the history and the state are of two runs
     EORDER     an event is after the state
-    ESHARES    a share is negative or not a number, or all are 0
+    ESHARES    a share is negative, infinite or no number, or all are 0
     ETURNS     a stage should have 1 to 2^28 turns
     EMEANS     means are not of all sources, or not of all stages
     ESTOP      the mix should have the stop rule "never"
     ETURN      the mix is not in the schedule's stage, or its turn 0 not known
     ETOKENS    of tokens, stages to come are not known
     ELATER     the sample is in none of the stages
-    ESTEPS     a source has a share, but no steps */
+    ESTEPS     a source has a share, but no steps
+    EHAD       `had` was not told of a source
+    EWEIGHTS   the mix has not the weights of its stage */
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |
         "ESHARES" | "ETURNS" | "EMEANS" | "ESTOP" | "ETURN" |
-        "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EEVENT" | "EEPOCH";
+        "ETOKENS" | "EOWED" | "ELATER" | "ESTEPS" | "EHAD" | "EWEIGHTS" |
+        "EEVENT" | "EEPOCH";
 }
 
 /** A sampler that notes each seek, begin, other shape, other length and load.
@@ -85,9 +88,9 @@ export interface History<T extends number | bigint = number> {
         present epoch, of rank 0. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** The places at which an epoch has served a sample, the first `limit` of
-        them (by default 1,000), but not as padding. A mix needs a source; the
-        epoch is the mix's. EUNKNOWN: not found, and not all of the epoch is
-        known. */
+        them (by default 1,000); if its own was skipped, as padding: position
+        is then numSamples or more. A mix needs a source; the epoch is its.
+        EUNKNOWN: not found, and not all of the epoch is known. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
                                      limit?: Whole }): {
         epoch: T; step: T; rank: T; slot: T; position: T }[];
@@ -138,8 +141,8 @@ export interface Schedule<T extends number | bigint = number>
 }
 
 export const Schedule: {
-    /** The mix is at turn 0, or both will be loaded; its stop rule is "never".
-        Its at, locate, next and seek become the schedule's, and it cannot be
+    /** The first stage begins at the mix's turn; its stop rule is "never". Its
+        at, locate, next and seek become the schedule's, and it cannot be
         weighed. plan: the stage that begins at a turn; for at and seek, of the
         turn alone. */
     new <T extends number | bigint>(mix: Mix<T>, plan: (turn: T) => Stage):

@@ -98,7 +98,7 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 
 /* Those of history.h and schedule.h. */
 const KINDS = { [-1031]: "EEPOCH" };
-"ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS"
+"ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS EHAD EWEIGHTS"
     .split(" ").forEach((kind, i) => KINDS[-1301 - i] = kind);
 "EFULL EORDER EOTHER EEVENT"
     .split(" ").forEach((kind, i) => KINDS[-1401 - i] = kind);
@@ -321,6 +321,7 @@ export class History extends Tagged {
     #epoch; /* of the state, as is the step */
     #step;
     #carry;
+    #samples; /* of a sampler, now; of a mix 0 */
     #bigint;
     #since;
 
@@ -332,12 +333,13 @@ export class History extends Tagged {
         within([size], (at) => {
             put(at, this.#bytes);
             this.#used = check(c.find(at, size));
-            const [sources, epoch, step, carry, begin] = told(5);
+            const [sources, epoch, step, carry, begin, samples] = told(6);
             this.#bytes = this.#bytes.subarray(Number(begin));
             this.#sources = sources;
             this.#epoch = epoch;
             this.#step = step;
             this.#carry = carry === 1n;
+            this.#samples = samples;
         });
         this.#since = [this.#epoch, this.#step];
         if (this.#used > 0) {
@@ -442,7 +444,7 @@ export class History extends Tagged {
             if (!isBefore(end) || isBefore(begin))
                 return;
             if (rank >= stretch.worldSize)
-                why ??= outside("rank", rank, stretch.worldSize);
+                why ??= outside(`${what}: rank`, rank, stretch.worldSize);
             else
                 servings.push(this.#serving(r, rank, epoch, at, stretch));
         });
@@ -473,7 +475,7 @@ export class History extends Tagged {
         if (ofMix && source >= this.#sources)
             throw outside("source", source, this.#sources);
         const places = [];
-        let samples = 0n; /* the most that the dataset had */
+        let samples = this.#samples; /* the most that the dataset had */
         this.#stretches((r, { begin, end }) => {
             const there = c.samples(r, source);
             samples = there > samples ? there : samples;
@@ -536,9 +538,14 @@ export class Schedule extends Tagged {
             this.#bytes = get(s, size);
         });
         /* By itself the mix would go on with the weights of its stage. */
+        const define = (name, value) =>
+            Object.defineProperty(mix, name, { configurable: true, value });
         for (const name of ["at", "locate", "next", "seek", "weigh"])
-            Object.defineProperty(mix, name, { configurable: true, value:
-                (...given) => this[name](...given) });
+            define(name, (...given) => this[name](...given));
+        define("load", (state) => {
+            this.#own("load", state);
+            this.#end = this.#begin; /* the next turn asks C */
+        });
     }
 
     /* A method of the mix's class. */

@@ -16,7 +16,7 @@ enum { EVENTS = 1000, STEPS = 20000, BATCH = 64, KEPT = 8 };
 
 /* A step that was served: its samples, rank by rank. */
 typedef struct record {
-    uint64_t epoch, step, samples[BATCH];
+    uint64_t epoch, step, position, samples[BATCH];
     uint32_t world_size, counts[BATCH];
 } record;
 
@@ -85,6 +85,7 @@ static void take(run *r, uint64_t steps)
 
         one->epoch = statesampler_epoch(&r->s);
         one->step = statesampler_step(&r->s);
+        one->position = statesampler_position(&r->s);
         one->world_size = r->desc.world_size;
         for (rank = 0; rank < one->world_size && more == 1; rank++) {
             statesampler other = r->s;
@@ -234,26 +235,60 @@ static void check_step(const history_walk *walk, const record *one)
                      &count) < 0);
 }
 
-/* A sample of a record is found in a step that has it. */
-static size_t found;
+/* The epoch of a sample: with CARRY a step may have those of many. */
+static uint64_t epoch_of(const statesampler *s, uint64_t epoch,
+                         uint64_t position, uint32_t rank, size_t slot)
+{
+    if (s->run.tail != STATESAMPLER_TAIL_CARRY)
+        return epoch;
+    return epoch + (position + rank + slot * s->run.shape.world_size) /
+                       s->run.num_samples;
+}
 
-static void check_sample(const history_walk *walk, const record *one)
+/* What is found is in a step that has it in that epoch. Returns 0 if it is not
+   found. */
+static size_t found, as_padding;
+
+static int check_sample(const history_walk *walk, uint64_t epoch,
+                        uint64_t sample)
 {
     statesampler_place place;
+    statesampler s = walk->sampler;
     uint64_t out[BATCH];
     size_t count;
-    int code = history_locate(walk, one->epoch, one->samples[0], &place);
+    const int code = history_locate(walk, epoch, sample, &place);
 
-    if (walk->sampler.run.order == STATESAMPLER_ORDER_REPLACEMENT) {
+    if (s.run.order == STATESAMPLER_ORDER_REPLACEMENT) {
         CHECK(code == STATESAMPLER_EINVAL_REPLACEMENT);
-        return;
+        return 1;
     }
-    if (code != STATESAMPLER_OK) /* a repeat: its first place was before */
-        return;
-    CHECK(history_at(walk, place.rank, one->epoch, place.step, out, &count) ==
-          1);
-    CHECK(place.slot < count && out[place.slot] == one->samples[0]);
+    if (code != STATESAMPLER_OK)
+        return 0;
+    CHECK(history_served(&walk->stretch, epoch, place.step));
+    CHECK(history_at(walk, place.rank, epoch, place.step, out, &count) == 1);
+    CHECK(place.slot < count && out[place.slot] == sample);
+    if (s.run.tail == STATESAMPLER_TAIL_CARRY) {
+        CHECK(statesampler_seek(&s, place.step) == STATESAMPLER_OK);
+        CHECK(epoch_of(&s, statesampler_epoch(&s), statesampler_position(&s),
+                       place.rank, place.slot) == epoch);
+    }
     found++;
+    as_padding += place.position >= s.run.num_samples;
+    return 1;
+}
+
+static void check_samples(const history_walk *walk, const record *one)
+{
+    const uint64_t *samples = one->samples;
+    uint32_t rank;
+    size_t slot;
+
+    for (rank = 0; rank < one->world_size; rank++)
+        for (slot = 0; slot < one->counts[rank]; slot++)
+            CHECK(check_sample(walk,
+                               epoch_of(&walk->sampler, one->epoch,
+                                        one->position, rank, slot),
+                               *samples++));
 }
 
 /* The stretches have these steps, in this order, and no others. */
@@ -272,10 +307,13 @@ static size_t check_stretch(const history_walk *walk, size_t at)
         CHECK(served[at].step == step);
         CHECK(walk->stretch.log.carry || served[at].epoch == epoch);
         check_step(walk, &served[at]);
-        check_sample(walk, &served[at]);
+        check_samples(walk, &served[at]);
         at++;
         step++;
     }
+    for (step = 0; step < walk->sampler.run.num_samples; step++)
+        (void)check_sample(walk, check_random(2) ? walk->stretch.begin_epoch
+                                                 : epoch, step);
     return at;
 }
 
@@ -321,7 +359,7 @@ static void test_runs(int cases, int least, int most)
             act(&r);
         check_walk(&r);
     }
-    CHECK(found > 10 * (size_t)cases);
+    CHECK(found > 10 * (size_t)cases && as_padding > (size_t)cases / 10);
 }
 
 /* --- the same for mixes --------------------------------------------------- */
@@ -598,42 +636,63 @@ static void check_turn(history_mix_walk *walk, size_t at)
     }
 }
 
-/* A record's first sample is found in its turn, or in one before that has it,
-   too. */
+/* What is found is in a turn of the stretch that has it. Returns 0 if it is not
+   found. */
+static int find_mix_sample(history_mix_walk *walk, uint64_t epoch,
+                           uint32_t source, uint64_t own, uint64_t sample)
+{
+    uint64_t out[BATCH], turn = 0;
+    statesampler_place place;
+    uint32_t other;
+    size_t count;
+
+    if (history_mix_locate(walk, epoch, source, own, sample, &turn, &place) !=
+        STATESAMPLER_OK)
+        return 0;
+    CHECK(history_served(&walk->stretch, epoch, turn));
+    CHECK(history_mix_at(walk, place.rank, epoch, turn, out, &count, &other) ==
+          1);
+    CHECK(other == source && place.slot < count);
+    CHECK(out[place.slot] == sample);
+    as_padding += place.position >=
+                  walk->sources[source].sampler.run.num_samples;
+    return 1;
+}
+
+/* A sample of a record is found in this epoch of its source. */
 static void check_mix_sample(mix_run *r, history_mix_walk *walk, size_t at)
 {
     const record *one = &served[at];
     const uint32_t source = record_source[at];
-    uint64_t out[BATCH], turn = 0, own, first, last;
-    statesampler_place place;
+    const statesampler *s = &walk->sources[source].sampler;
+    const uint32_t rank = (uint32_t)check_random(one->world_size);
+    const uint64_t *sample = one->samples;
+    uint64_t own, first, last, i;
     uint32_t other;
-    size_t count;
-    int code;
+    size_t slot;
 
-    if (one->counts[0] == 0)
+    if (one->counts[rank] == 0)
         return;
+    for (other = 0; other < rank; other++)
+        sample += one->counts[other];
+    slot = (size_t)check_random(one->counts[rank]);
     /* The epoch of the source in that turn. */
     CHECK(history_mix_again(walk) == STATESAMPLER_OK);
     CHECK(history_mix_go(walk, one->epoch, one->step) == STATESAMPLER_OK);
+    own = epoch_of(s, statesampler_epoch(s), statesampler_position(s), rank,
+                   slot);
     CHECK(statesampler_mix_next(&walk->mix, NULL, NULL, &other) == 1);
-    own = statesampler_epoch(&walk->sources[source].sampler);
-    if (walk->sources[source].sampler.run.tail == STATESAMPLER_TAIL_CARRY)
-        return; /* its step may have been of two epochs */
+    if (s->run.tail != STATESAMPLER_TAIL_CARRY)
+        own = statesampler_epoch(s);
     CHECK(history_mix_again(walk) == STATESAMPLER_OK);
     CHECK(history_mix_epochs(walk, one->epoch, source, &first, &last) ==
           STATESAMPLER_OK);
     CHECK(first <= own && own <= last);
     CHECK(history_mix_epochs(walk, one->epoch, r->num_sources, &first, &last) ==
           STATESAMPLER_ERANGE_SOURCE);
-    code = history_mix_locate(walk, one->epoch, source, own, one->samples[0],
-                              &turn, &place);
-    if (code != STATESAMPLER_OK) /* a repeat: its first place was before */
-        return;
-    CHECK(turn <= one->step);
-    CHECK(history_mix_at(walk, place.rank, one->epoch, turn, out, &count,
-                         &other) == 1);
-    CHECK(other == source && place.slot < count);
-    CHECK(out[place.slot] == one->samples[0]);
+    CHECK(find_mix_sample(walk, one->epoch, source, own, sample[slot]));
+    for (i = 0; i < s->run.num_samples; i++)
+        (void)find_mix_sample(walk, one->epoch, source, own, i);
     r->found++;
 }
 
@@ -699,6 +758,8 @@ static void test_mixes(int cases, int least, int most)
     size_t passed = 0;
     int k, left, code;
 
+    as_padding = 0;
+
     for (k = 0; k < cases; k++) {
         size_t at = 0, stretches = 0;
 
@@ -719,8 +780,45 @@ static void test_mixes(int cases, int least, int most)
         begins[stretches] = at;
         passed += check_some(&r, begins, stretches);
     }
-    CHECK(r.found > (size_t)cases);
-    CHECK(passed > (size_t)cases / 20);
+    CHECK(r.found > (size_t)cases && as_padding > 0);
+    CHECK(passed > (size_t)cases / 40);
+}
+
+/* Four blocks of one or two samples, on four ranks and then on one: the last
+   three turns are padding, and the last stretch has one of them. */
+static void test_mix_padding(void)
+{
+    static mix_run r;
+    history_mix_walk walk;
+    statesampler_place place;
+    uint64_t sample, turn = 0;
+    int left = 0;
+
+    memset(&r, 0, sizeof r);
+    r.num_sources = 1;
+    r.stop = STATESAMPLER_STOP_NEVER;
+    r.desc[0].num_samples = 5;
+    r.desc[0].partition = STATESAMPLER_PARTITION_BLOCKED;
+    r.desc[0].world_size = 4;
+    CHECK(start_mix(&r));
+    take_turns(&r, 1);
+    CHECK(history_mix_reshape(&r.h, &r.mix, 0, 1) == STATESAMPLER_OK);
+    r.desc[0].world_size = 1;
+    take_turns(&r, 2);
+    CHECK(history_mix_seek(&r.h, &r.mix, 4) == STATESAMPLER_OK);
+    take_turns(&r, 1);
+    history_mix_open(&walk, &r.h.log, 0, 5, r.other, r.weights, r.state);
+    do {
+        CHECK(history_mix_next(&walk) == 1);
+    } while (walk.stretch.kind != 0);
+    for (sample = 0; sample < 5; sample++)
+        if (history_mix_locate(&walk, 0, 0, 0, sample, &turn, &place) ==
+            STATESAMPLER_OK) {
+            CHECK(turn == 4 && place.position == 7);
+            CHECK(sample == served[3].samples[0]);
+            left++;
+        }
+    CHECK(left == 1);
 }
 
 /* --- stages of many sources ----------------------------------------------- */
@@ -1353,6 +1451,7 @@ int main(int argc, char **argv)
         return many_runs(atoi(argv[1]));
     test_runs(reduced ? 30 : 400, 0, 400);
     test_mixes(reduced ? 30 : 400, 0, 400);
+    test_mix_padding();
     test_many_sources(reduced ? 5 : 60);
     test_long_stages();
     test_schedule();

@@ -374,6 +374,89 @@ static void test_places(int cases)
     }
 }
 
+/* A mix that is loaded alone, from where its stage began, has the weights of
+   the stage before. */
+static void test_loaded_alone(int cases)
+{
+    static run r, same;
+    static unsigned char state[2 * STATE], before[2 * STATE], after[2 * STATE];
+    uint32_t other[MOST];
+    int k, refused = 0, weighed = 0;
+
+    for (k = 0; k < MOST; k++)
+        other[k] = 1;
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const size_t own = SCHEDULE_BYTES(tale.num_sources);
+        size_t size;
+        int code, differ;
+
+        begin(&r, &tale);
+        take(&r, &tale, check_random(50));
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              STATESAMPLER_OK);
+        size = save(&r, state);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        (void)save(&r, before);
+        differ = memcmp(state + own, before + own, size - own) != 0;
+        CHECK(statesampler_mix_load(&r.mix, state + own, size - own) ==
+              STATESAMPLER_OK);
+        (void)save(&r, before);
+        code = schedule_follow(&r.s, &r.mix, tell, &tale);
+        CHECK(code == (differ ? SCHEDULE_EWEIGHTS : STATESAMPLER_OK));
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) == code);
+        if (differ && r.s.end - r.s.begin > 1) {
+            CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+            CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == code);
+            CHECK(statesampler_mix_seek(&r.mix, r.s.begin) == STATESAMPLER_OK);
+        }
+        CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+        refused += differ;
+        load(&r, state, size);
+        begin(&same, &tale);
+        take(&same, &tale, statesampler_mix_turn(&r.mix));
+        check_alike(&r, &same, &tale, 40);
+        /* As if it was weighed by hand. */
+        if (statesampler_mix_turn(&r.mix) != r.s.end) {
+            other[0] = r.weights[0] == 1 ? 2 : 1;
+            CHECK(statesampler_mix_weigh(&r.mix, other) == STATESAMPLER_OK);
+            CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) ==
+                  SCHEDULE_EWEIGHTS);
+            weighed++;
+        }
+    }
+    CHECK(refused > cases / 2 && weighed > cases / 3);
+}
+
+/* A schedule that begins in mid-run, of turns or of tokens, goes on as one that
+   is loaded there, and knows no earlier turn. */
+static void test_mid_run(int cases)
+{
+    static run r;
+    static unsigned char state[2 * STATE];
+    int k;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent((uint32_t)check_random(2));
+        const uint64_t turn = 1 + check_random(50);
+        size_t size;
+
+        begin(&r, &tale);
+        CHECK(statesampler_mix_seek(&r.mix, turn) == STATESAMPLER_OK);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_ETURN);
+        schedule_init(&r.s, r.shares, r.weights, tale.num_sources);
+        schedule_start(&r.s, turn);
+        size = save(&r, state);
+        CHECK(schedule_seek(&r.s, &r.mix, turn - 1, tell, &tale) ==
+              SCHEDULE_ETURN);
+        take(&r, &tale, check_random(100));
+        CHECK(r.s.begin >= turn);
+        begin(&r, &tale);
+        load(&r, state, size);
+        take(&r, &tale, 100);
+    }
+}
+
 /* What a turn serves. */
 typedef struct served {
     uint32_t source;
@@ -781,6 +864,62 @@ static void check_loaded_tokens(run *r, uint32_t *means)
                         means) == SCHEDULE_ETOKENS);
 }
 
+/* A stage in which all but one source were told of, one of them in a sum at its
+   end, and one that had no tokens. */
+static void take_told(run *r, uint32_t *means, uint32_t silent)
+{
+    uint32_t source = 0;
+    uint64_t end;
+
+    CHECK(schedule_follow(&r->s, &r->mix, by_tokens, means) == STATESAMPLER_OK);
+    for (end = r->s.end; statesampler_mix_turn(&r->mix) < end;) {
+        CHECK(statesampler_mix_next(&r->mix, NULL, NULL, &source) == 1);
+        if (source != silent && source != 2)
+            CHECK(schedule_had(&r->s, source, source == 1 ? 0 : 900) ==
+                  STATESAMPLER_OK);
+    }
+    if (silent != 2)
+        CHECK(schedule_had(&r->s, 2, 9000) == STATESAMPLER_OK);
+}
+
+/* What nobody told of a source is an error where the next stage would begin,
+   until it is told, or the turns are passed over or loaded. */
+static void test_forgotten(void)
+{
+    static unsigned char before[2 * STATE], after[2 * STATE];
+    static run r;
+    story tale = {4, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0, 0};
+    uint32_t means[4] = {900, 900, 900, 900}, silent, way;
+    size_t size;
+
+    for (silent = 0; silent < 4; silent++)
+        for (way = 0; way < 4; way++) {
+            begin(&r, &tale);
+            take_told(&r, means, 4);
+            take_told(&r, means, silent);
+            size = save(&r, before);
+            CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) ==
+                  SCHEDULE_EHAD);
+            CHECK(schedule_seek(&r.s, &r.mix, r.s.end + 1, by_tokens, means) ==
+                  SCHEDULE_EHAD);
+            CHECK(schedule_at(&r.s, &r.mix, r.s.end, NULL, NULL, NULL,
+                              by_tokens, means) == SCHEDULE_EHAD);
+            CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
+            if (way == 0)
+                CHECK(schedule_had(&r.s, silent, 0) == STATESAMPLER_OK);
+            else if (way == 1)
+                load(&r, before, size);
+            else
+                CHECK(schedule_seek(&r.s, &r.mix, r.s.end - (way == 2 ? 1 : 99),
+                                    by_tokens, means) == STATESAMPLER_OK);
+            CHECK(schedule_seek(&r.s, &r.mix, r.s.end, by_tokens, means) ==
+                  STATESAMPLER_OK);
+            take_told(&r, means, 4);
+            CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) ==
+                  STATESAMPLER_OK);
+        }
+}
+
 /* Batches that differ from their means by far, always to the same side: tokens
    are in their shares all the same, to within a few batches. */
 static void test_tokens(int turns)
@@ -827,7 +966,8 @@ static void test_tokens(int turns)
     CHECK(statesampler_mix_turn(&r.mix) == turn);
     check_loaded_tokens(&r, means);
     /* What is owed is in tokens, so shares of turns would not go on from it. */
-    CHECK(statesampler_mix_seek(&r.mix, r.s.end) == STATESAMPLER_OK);
+    CHECK(schedule_seek(&r.s, &r.mix, r.s.end, by_tokens, means) ==
+          STATESAMPLER_OK);
     memset(means, 0, sizeof means);
     CHECK(schedule_follow(&r.s, &r.mix, by_tokens, means) == SCHEDULE_EMEANS);
     for (i = 0; i < 9; i++)
@@ -907,6 +1047,27 @@ static void check_bad(double a, double b, double c, uint32_t mean,
     check_alike(&r, &same, &tale, 30);
 }
 
+/* Shares of any size: only their ratio matters. */
+static void test_size_of_shares(void)
+{
+    static run r;
+    const double factors[] = {1, 1e300, 1e-270, 1e-300, 1e-323};
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    bad what = {{0, 0, 0}, {0, 0, 0}, 80};
+    size_t i;
+
+    for (i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+        begin(&r, &tale);
+        what.share[0] = 1 * factors[i];
+        what.share[1] = 5 * factors[i];
+        what.share[2] = 2 * factors[i];
+        CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) ==
+              STATESAMPLER_OK);
+        CHECK(r.shares[0].turns == 10 && r.shares[1].turns == 50);
+        CHECK(r.shares[2].turns == 20);
+    }
+}
+
 /* A source that has no steps may have no share. */
 static void test_no_steps(void)
 {
@@ -939,6 +1100,7 @@ static void test_refusals(void)
     static run r;
     const double zero = 0, nan = zero / zero, infinite = 1 / zero;
     story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    bad off = {{1, 0, 1}, {0, 0, 0}, 4};
     unsigned char state[2 * STATE], damaged[2 * STATE];
     statesampler_place place;
     uint64_t turn;
@@ -955,8 +1117,9 @@ static void test_refusals(void)
     check_bad(1, nan, 1, 0, 0, 5, SCHEDULE_ESHARES);
     check_bad(nan, 1, 1, 0, 0, 5, SCHEDULE_ESHARES);
     check_bad(1, infinite, 1, 0, 0, 5, SCHEDULE_ESHARES);
-    check_bad(1e280, 1, 1, 0, 0, 5, SCHEDULE_ESHARES);
-    check_bad(1e-280, 0, 0, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1, infinite, infinite, 0, 0, 5, SCHEDULE_ESHARES);
+    check_bad(1.7e308, 1, 1, 0, 0, 5, STATESAMPLER_OK);
+    check_bad(5e-324, 0, 0, 0, 0, 5, STATESAMPLER_OK);
     check_bad(1, 2, 3, 0, 1, 5, SCHEDULE_EMEANS);
     check_bad(1, 2, 3, 1, 0, 5, SCHEDULE_EMEANS);
     check_bad(1, 2, 3, 1, (uint32_t)SCHEDULE_ONE, 5, SCHEDULE_EMEANS);
@@ -967,6 +1130,12 @@ static void test_refusals(void)
           STATESAMPLER_ERANGE_SOURCE);
     CHECK(schedule_locate(&r.s, &r.mix, 1, 6, 9, &turn, &place, tell, &tale) ==
           STATESAMPLER_ERANGE_INDEX);
+    r.s.end = statesampler_mix_turn(&r.mix);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &off) == STATESAMPLER_OK);
+    CHECK(schedule_locate(&r.s, &r.mix, 1, 6, 9, &turn, &place, tell_bad,
+                          &off) == STATESAMPLER_ERANGE_INDEX);
+    CHECK(schedule_locate(&r.s, &r.mix, 1, 5, 9, &turn, &place, tell_bad,
+                          &off) == SCHEDULE_ELATER);
     CHECK(schedule_had(&r.s, 3, 1) == STATESAMPLER_ERANGE_SOURCE);
     CHECK(schedule_had(&r.s, 1, 1) == SCHEDULE_EMEANS);
     CHECK(statesampler_mix_seek(&r.mix, r.s.end) == STATESAMPLER_OK);
@@ -1023,7 +1192,7 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
-    for (i = 0; i < 10; i++)
+    for (i = 0; i < 12; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
 }
@@ -1038,6 +1207,8 @@ int main(int argc, char **argv)
     test_worst_of_all(2);
     test_worst_of_all(MOST);
     test_places(reduced ? 20 : 500);
+    test_mid_run(reduced ? 50 : 500);
+    test_loaded_alone(reduced ? 50 : 500);
     test_any_turn(reduced ? 10 : 200);
     test_moved_copies();
     test_other_ranks();
@@ -1046,7 +1217,9 @@ int main(int argc, char **argv)
     test_far();
     test_longest();
     test_untold();
+    test_forgotten();
     test_tokens(reduced ? 3000 : 30000);
+    test_size_of_shares();
     test_no_steps();
     test_refusals();
     return check_done("schedule");

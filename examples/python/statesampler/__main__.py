@@ -539,7 +539,8 @@ def history_where(run, epoch, index, steps):
         samples = max(samples, run.samples())
         for place, source in run.places(epoch, index):
             dataset = f" dataset {source}" if run.sources else ""
-            print(placed(index, epoch, place, dataset, steps))
+            padding = " as padding" if run.is_padding(place, source) else ""
+            print(placed(index, epoch, place, padding + dataset, steps))
             there = True
     if there:
         return True

@@ -179,7 +179,7 @@ class Stages(ctypes.Structure):
     """schedule.h's schedule."""
     _fields_ = [("sources", ctypes.c_void_p), ("weights", ctypes.c_void_p),
                 ("num_sources", _u32), ("begin", _u64), ("end", _u64),
-                ("known", _u64), ("by_tokens", _u32)]
+                ("known", _u64), ("by_tokens", _u32), ("checked", _u64)]
 
 
 class Tickets(ctypes.Structure):
@@ -263,7 +263,7 @@ _FUNCTIONS = (
     (_int, [_pointer, _pointer, _sets(Stages), _pointer, _u32],
      "schedule_follow"),
     (_int, [_pointer, _sets(Stages), _pointer, _u32], "schedule_over"),
-    (None, [_sets(Stages)], "schedule_sums"),
+    (None, [_sets(Stages)], "schedule_sums schedule_forget"),
     (_int, [_sets(Stages), _pointer, _u64], "schedule_had"),
     (_int, [_sets(Stages), _pointer, _size], "schedule_save schedule_load"),
     (_int, [_pointer, ctypes.c_char_p, _size, _sets(_size)], "record_read"),
@@ -275,6 +275,7 @@ _FUNCTIONS = (
     (_sets(Stretch), [_pointer], "record_stretch"),
     (_int, [_pointer], "record_next"),
     (_u64, [_pointer], "record_samples"),
+    (_u64, [_pointer, _u32], "record_samples_of"),
     (_int, [_pointer, _u64, _u64, _u64], "record_next_of"),
     (_u32, [_pointer, _sets(_u64)], "record_ranks record_source"),
     (_int, [_pointer, _u32, _sets(_u64), _u64, _pointer, _sets(_size),

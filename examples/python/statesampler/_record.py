@@ -107,6 +107,10 @@ class Record:
             elif kind(code) != ERANGE:
                 check(code)
 
+    def is_padding(self, place, source):
+        """Whether a place repeats a sample that has one of its own."""
+        return place.position >= c.record_samples_of(self._record, source)
+
     def _epochs(self, epoch, index, own):
         """The dataset of a sample, its epochs in an epoch of the mix, and the
         sample's index there."""
@@ -150,6 +154,19 @@ class Record:
         if rank >= ranks:
             raise self.too_few(epoch, step, ranks)
         return found and found[2]
+
+    def begun(self, epoch, step, rank):
+        """With tail="carry", whether a step was served, and its batch as it was
+        the last time if it begins in an epoch; None if none does."""
+        served, found = False, None
+        for _ in self.stretches_of(epoch, step, step):
+            served, ranks = True, self.ranks()
+            of, _, batch = self.batch(epoch, step, min(rank, ranks - 1))
+            if of == epoch:
+                found, most = batch, ranks
+        if found is not None and rank >= most:
+            raise self.too_few(epoch, step, most)
+        return served, found
 
     @staticmethod
     def too_few(epoch, step, ranks):

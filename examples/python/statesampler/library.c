@@ -388,8 +388,7 @@ EXPORT(void, schedule_start,
     uint32_t i;
 
     schedule_init(s, sources, weights, num_sources);
-    s->begin = turn;
-    s->end = turn;
+    schedule_start(s, turn);
     for (i = 0; means != NULL && i < num_sources; i++) {
         sources[i].mean = means[i];
     }
@@ -480,6 +479,12 @@ EXPORT(int, schedule_had,
         code = statesampler_mix_at(mix, mix->turn - 1, NULL, NULL, &source);
     }
     return code == 1 ? schedule_had(s, source, tokens) : code;
+}
+
+/* The mix was moved in its stage by a seek. */
+EXPORT(void, schedule_forget, (schedule *s))
+{
+    schedule_forget(s);
 }
 
 EXPORT(int, schedule_save, (const schedule *s, void *out, size_t size))
@@ -620,6 +625,14 @@ EXPORT(uint64_t, record_samples, (const record *r))
     return r->log.num_sources == 0
                ? r->walk.sampler.run.num_samples
                : statesampler_mix_offset(&r->mix.mix, r->log.num_sources);
+}
+
+/* Of one of them, or of the dataset. */
+EXPORT(uint64_t, record_samples_of, (const record *r, uint32_t source))
+{
+    return r->log.num_sources == 0
+               ? r->walk.sampler.run.num_samples
+               : r->mix.sources[source].sampler.run.num_samples;
 }
 
 /* A rank's samples in a step of the stretch, or of what follows the last one:

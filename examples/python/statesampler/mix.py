@@ -147,8 +147,9 @@ class Mix(Recorded, samplers.Mix):
 
     def had(self, tokens):
         """Says how many tokens the last batch had, on all ranks together, with
-        a schedule whose shares are of tokens. Call it once after each turn, on
-        all ranks alike, before a save."""
+        a schedule whose shares are of tokens; 0 if it had none. Call it once
+        after each turn, on all ranks alike, before a save. A stage in which a
+        dataset had turns, and no call, is an error at its end."""
         if not self._running:
             raise ValueError("this Mix has no schedule")
         if self._heard == self.step:
@@ -163,41 +164,55 @@ class Mix(Recorded, samplers.Mix):
         if not self._running:
             super().seek(step)
             return
-        step = whole("step", step, 0, TURNS)
-        if step < max(self._running.place.begin, self._loaded_at):
-            # With tokens only the first stage is known.
-            if self._running.tokens and step > self._at_start().next_stage()[2]:
-                check(SCHEDULE_ETOKENS)
+        step, running = whole("step", step, 0, TURNS), self._running
+        back = step < max(running.place.begin, self._loaded_at)
+        if back:
+            running = self._at_start()
+        # Nothing moves before all stages on the way are known to be possible.
+        way = None
+        if step > running.place.end:
+            way = self._way(running, 0 if back else self.step, step)
+        if back:
             self.begin(self.epoch)
-        self._ahead = self._heard = None
-        if step > self._running.place.end:
-            self._pass_over(step)
+        self._ahead = None
+        if way:
+            self._go(*way)
+        if step != self.step:
+            self._heard = None
+            c.schedule_forget(self._running.place)
         super().seek(step)
 
-    def _pass_over(self, step):
-        """Goes on to the stage of a step. All stages on the way are noted as
-        one."""
-        running, place = self._running, self._running.place
+    def _way(self, running, here, step):
+        """To the stage of a step: the schedule where it begins; turns to go to,
+        and the weights up to each; and the stage."""
+        ahead, leaps = running.loaded(running.save()), []
+        place, begin, stage = ahead.place, ahead.place.end, ahead.next_stage()
         # With tokens only the stage that begins here is known.
-        if running.tokens and place.end > self.step:
+        if ahead.tokens and (place.end > here or step - here > stage[2]):
             check(SCHEDULE_ETOKENS)
-        super().seek(place.end)
-        try:
-            stage = running.next_stage()
-            while step - place.end > stage[2]:
-                if place.end - self.step + stage[2] >= 2**31:
-                    self._catch_up()
-                check(c.schedule_over(self._memory, *stage))
-                stage = running.next_stage()
-        finally:
-            self._catch_up()
-        self._note(c.schedule_follow, *stage)
+        while step - place.end > stage[2]:
+            if place.end - begin + stage[2] >= 2**31:
+                leaps.append((place.end, ahead.sums()))
+                begin = place.end
+            check(c.schedule_over(self._memory, *stage))
+            stage = ahead.next_stage()
+        if place.end > begin:
+            leaps.append((place.end, ahead.sums()))
+        trial = ahead.loaded(ahead.save())
+        code = c.schedule_over(self._memory, trial.place, *stage[1:])
+        if code != SCHEDULE_ETOKENS:
+            check(code)
+        return ahead, leaps, stage[1:]
 
-    def _catch_up(self):
-        """To the end of the stages that were passed over."""
-        if self.step != self._running.place.end:
-            self._note(c.history_mix_weigh, self._running.sums())
-            super().seek(self._running.place.end)
+    def _go(self, ahead, leaps, stage):
+        """Goes there. All stages on the way are noted as one."""
+        super().seek(self._running.place.end)
+        for turn, weights in leaps:
+            self._note(c.history_mix_weigh, weights)
+            super().seek(turn)
+        if leaps:
+            self._running = ahead
+        self._note(c.schedule_follow, self._running.place, *stage)
 
     def _looked_up(self, turn, rank):
         """A turn beyond the present stage, or a past one, of a run that goes

@@ -130,13 +130,22 @@ class Recorded:
         if there were several, on the ranks of that time. ValueError says why
         one was not served, or that it was before the first step that the state
         knows. straight=True asks what a run serves in this epoch that goes
-        straight, as this sampler is now, whatever has been served."""
+        straight, as this sampler is now, whatever has been served.
+
+        With tail="carry" steps count on through all epochs: epoch is then the
+        one in which the step begins, which tells apart those of one number
+        before and after a begin()."""
         step = whole("step", step, 0, 2**64)
-        epoch = self.epoch if epoch is None else whole("epoch", epoch, 0,
-                                                       2**64)
-        here = epoch == self.epoch
-        if flag("straight", straight) and not here:
+        straight = flag("straight", straight)
+        if epoch is not None:
+            epoch = whole("epoch", epoch, 0, 2**64)
+            if self._carries and not straight:
+                return self._at_in(epoch, step, rank)
+        here = epoch in (None, self.epoch)
+        if straight and not here:
             raise ValueError("straight=True asks about the present epoch")
+        if here:
+            epoch = self.epoch
         passed = self._passed(epoch, step)
         if here and (straight or not passed):
             return super().at(step, rank)
@@ -152,6 +161,28 @@ class Recorded:
                 return super().at(step, rank)
         return self._record().at(epoch, step, rank)
 
+    def _at_in(self, epoch, step, rank):
+        """With tail="carry", whose steps count on through all epochs, the last
+        one of this number that begins in an epoch: after a begin() there may be
+        several."""
+        record = self._record()
+        served, found = record.begun(
+            epoch, step, self._shape.rank if rank is None else
+            whole("rank", rank, 0, 2**32))
+        if found is not None:
+            return found
+        if step >= self.step:
+            ahead = self.plain()
+            ahead.seek(step)
+            if ahead.epoch == epoch:
+                return super().at(step, rank)
+        elif not served:
+            raise ValueError(record.why(epoch, step))
+        raise ValueError(f"step {step}: none begins in epoch {epoch}. With "
+                         'tail="carry" steps count on through all epochs: '
+                         "leave out epoch=, or give the one in which the step "
+                         "begins")
+
     def _passed(self, epoch, step):
         """Whether a step is before the present one."""
         if epoch == self.epoch or self._carries:
@@ -162,8 +193,10 @@ class Recorded:
         """The first place in this epoch, in a Mix in its dataset's present
         epoch, at which a sample was or will be served: a tuple of step, rank,
         slot and position, with at(step, rank)[slot] == index: so of a step that
-        was served again the last time counts, as in at(). ValueError says why
-        there is none. straight=True is as in at()."""
+        was served again the last time counts, as in at(). If its own place was
+        skipped, but it was served as padding, the position is that of the
+        padding, above those of all samples. ValueError says why there is none.
+        straight=True is as in at()."""
         index = whole("index", index, 0, 2**64)
         straight = flag("straight", straight)
         served, again = (None, None) if straight else self._served(index)

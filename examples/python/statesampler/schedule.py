@@ -127,7 +127,7 @@ class Running:
     def sums(self):
         """The weights of the stages that were passed over, together."""
         c.schedule_sums(self.place)
-        return self._weights
+        return type(self._weights).from_buffer_copy(self._weights)
 
     def save(self):
         state = ctypes.create_string_buffer(32 + 8 * self._count)

@@ -5,6 +5,7 @@ import collections
 import contextlib
 import copy
 import io
+import itertools
 import os
 import pickle
 import re
@@ -227,6 +228,9 @@ class Histories(unittest.TestCase):
 
     def check_step(self, run, epoch, step):
         one, found = run.ranks[0], run.at(epoch, step)
+        if run.carries and found:
+            self.check_carried(one, found, epoch, step)
+            return
         passed = (step < one.step if run.carries or epoch == one.epoch else
                   epoch < one.epoch)
         if found:
@@ -248,6 +252,21 @@ class Histories(unittest.TestCase):
                     first = run.known[::-1] if run.carries else run.known
                     self.assertLess((step, epoch) if run.carries else
                                     (epoch, step), first)
+
+    def check_carried(self, one, found, epoch, step):
+        """With tail="carry" steps count on through all epochs: the last time
+        that one was served, and the last that it began in an epoch."""
+        last, ranks = found[-1]
+        for rank, batch in enumerate(ranks):
+            if step < one.step:
+                self.assertEqual(one.at(step, rank).tolist(), batch)
+        began = [ranks for place, ranks in found if place[0] == epoch]
+        if began:
+            self.assertEqual([one.at(step, rank, epoch).tolist()
+                              for rank in range(len(began[-1]))], began[-1])
+        elif step < one.step:
+            with self.assertRaisesRegex(ValueError, "none begins in epoch"):
+                one.at(step, 0, epoch)
 
     def check_asked(self, run, epoch, step):
         """The programs answer each time that it was served."""
@@ -291,6 +310,16 @@ class Histories(unittest.TestCase):
         if isinstance(one, Sampler) and not run.carries and not place:
             self.assertEqual(bool(here), again)
 
+    def check_where(self, run, index):
+        """A sample of this epoch is found if any of its batches had it."""
+        status, said = self.ask("--where", index)
+        self.assertEqual("not served" in said[0], status == 1 and
+                         "num_samples" not in said[0])
+        if not run.carries and not isinstance(run, MixRun):
+            self.assertEqual(status == 0, any(
+                index in batch for place, ranks in run.log
+                if place[0] == run.ranks[0].epoch for batch in ranks))
+
     def random_runs(self, kind, count):
         asked = 0
         for random in cases(count, kind.__name__):
@@ -312,8 +341,8 @@ class Histories(unittest.TestCase):
                     self.check_asked(run, epoch, step)
                 for step in range(4):
                     self.check_asked(run, run.ranks[0].epoch, step)
-                for index in range(3):
-                    self.ask("--where", index)
+                for index in range(12):
+                    self.check_where(run, index)
 
     def test_samplers(self):
         self.random_runs(SamplerRun, 250)
@@ -361,6 +390,79 @@ class Histories(unittest.TestCase):
         # What is to come is asked of the state alone.
         self.assertEqual(self.ask("--epoch", 1, "--steps", "0..0")[0], 1)
         self.ask("--epoch", 1, "--steps", "0..0", "--straight")
+
+    def test_served_as_padding(self):
+        """A sample whose own place was skipped, and that was served as padding
+        of the last step, is found there."""
+        options = {"seed": 1, "partition": "blocked"}, {"seed": 1}, {
+            "seed": 2, "batch_size": 3}, {"seed": 3, "num_samples": 2}
+        for each in options:
+            each = {"num_samples": 10, **each}
+            ranks = [Sampler(rank=rank, world_size=4, **each)
+                     for rank in range(4)]
+            length = each.pop("num_samples")
+            mixes = [Mix([length], rank, 4, **each) for rank in range(4)]
+            for runs in ranks, mixes:
+                last = runs[0].num_steps - 1
+                for run in runs:
+                    run.seek(last)
+                served = [next(run).tolist() for run in runs]
+                with open(self.path, "wb") as file:
+                    file.write(runs[0].save())
+                padded = 0
+                for index in range(length):
+                    status, (said, *_) = self.ask("--where", index)
+                    here = [rank for rank in range(4) if index in served[rank]]
+                    self.assertEqual(status, 0 if here else 1)
+                    if here:
+                        place = runs[0].locate(index)
+                        self.assertEqual((place.step, place.rank),
+                                         (last, here[0]))
+                        self.assertEqual(served[here[0]][place.slot], index)
+                        padding = place.position >= length
+                        self.assertEqual(" as padding" in said, padding)
+                        padded += padding
+                self.assertEqual(padded > 0, last > 0)
+
+    def test_carry_begun_elsewhere(self):
+        """A step of each epoch is known, though steps count anew."""
+        one = Sampler(10, 0, 1, 3, tail="carry")
+        first = [next(one).tolist() for _ in range(8)]
+        one.begin(5)
+        again = next(one).tolist()
+        self.assertEqual(one.at(0).tolist(), again)
+        self.assertEqual(one.at(0, epoch=5).tolist(), again)
+        for step, epoch in (0, 0), (3, 0), (4, 1), (5, 1), (7, 2):
+            self.assertEqual(one.at(step, epoch=epoch).tolist(), first[step])
+        self.assertEqual(one.at(4, epoch=6), one.at(4))     # To come.
+        for step, epoch in (0, 1), (4, 0), (4, 5), (9, 2), (0, 6):
+            with self.assertRaisesRegex(
+                    ValueError, f"^step {step}: none begins in epoch {epoch}. "
+                    "With .*: leave out epoch=, or give the one in which"):
+                one.at(step, epoch=epoch)
+        one.seek(20)
+        with self.assertRaisesRegex(ValueError, "skipped at step 1 of epoch 5"):
+            one.at(12, epoch=8)
+
+    def test_carry_with_epochs_within_a_step(self):
+        one = Sampler(5, 0, 1, 12, tail="carry", seed=7)
+        batches = [next(one).tolist() for _ in range(2)]
+        one.seek(4)
+        batches += [None, None, next(one).tolist()]
+        with open(self.path, "wb") as file:
+            file.write(one.save())
+        for epoch, index in itertools.product(range(14), range(5)):
+            status, (said, *_) = self.ask("--where", index, "--epoch", epoch)
+            served = [(step, at % 12) for step, at in (
+                divmod(at, 12) for at in range(5 * epoch, 5 * epoch + 5))
+                if step < 5 and batches[step] and batches[step][at] == index]
+            if not served:
+                self.assertEqual((status, said),
+                                 (1, f"{index}: epoch {epoch}: not served"))
+            for step, slot in served:
+                self.assertEqual(status, 0)
+                self.assertTrue(said.startswith(
+                    f"{index}: epoch {epoch} step {step} rank 0 slot {slot} "))
 
     def test_served_again_on_other_ranks(self):
         """locate() and at() mean the same serving of a step, the last one."""

@@ -170,23 +170,48 @@ class Schedules(unittest.TestCase):
             self.assertLess(len(one.history()), 400 + 120 * 22)
             for _ in range(20):
                 self.assertEqual(next(one).tolist(), next(straight).tolist())
-        # A stage that cannot be planned: it stays before that.
+
+    def test_begins_in_mid_run(self):
+        """A state without a schedule, which has a first stage where it is."""
+        before = Mix([50, 50], 0, 1, stop="never")
+        taken(before, 7)
+        for means in None, [10, 10]:
+            one = Mix([50, 50], 0, 1, schedule=Schedule(
+                lambda turn: (4, [1, 0] if turn % 8 == 7 else [1, 3]), means))
+            one.load(before.save())
+            sources = []
+            for _ in range(8):
+                sources.append(next(one)[0] // 50)
+                if means:
+                    one.had(10)
+            self.assertEqual(sources[:4], [0] * 4)
+            self.assertEqual(sorted(sources[4:]), [0, 1, 1, 1])
+
+    def test_impossible_on_the_way(self):
+        """A seek over a stage that cannot be planned leaves the mix in its
+        place, also one back or to the stage itself."""
         broken = []
 
         def plan(turn):
-            if turn >= 500 and broken:
-                raise broken[0]
-            return 5, [1, 2, 3]
-        one, straight = make(plan), make(plan)
-        taken(one, 7)
-        broken.append(KeyError(3))
-        with self.assertRaises(KeyError):
-            one.seek(600)
-        self.assertEqual(one.step, 500)
-        broken.pop()
-        taken(straight, 500)
-        for _ in range(20):
-            self.assertEqual(next(one).tolist(), next(straight).tolist())
+            if turn in broken:
+                raise KeyError(turn)
+            return 5, [0, 0, 0] if -turn in broken else [1, 2, 3]
+        for at, to, wrong in ((7, 600, 500), (7, 600, -500), (7, 502, -500),
+                              (5, 9, -5), (5, 9, 5), (27, 12, -5), (27, 12, 5),
+                              (27, 12, -10), (27, 3, 0)):
+            one, straight = [
+                Mix([30, 40, 9], 0, 1, 2, schedule=Schedule(plan))
+                for _ in range(2)]
+            taken(one, at)
+            broken.append(wrong)
+            before = one.save()
+            with self.assertRaises((KeyError, ValueError)):
+                one.seek(to)
+            self.assertEqual((one.step, one.save()), (at, before))
+            broken.clear()
+            taken(straight, at)
+            for _ in range(20):
+                self.assertEqual(next(one).tolist(), next(straight).tolist())
 
     def test_skipped(self):
         """Why a turn was not served names the turn that was asked for, and not
@@ -238,6 +263,27 @@ class Schedules(unittest.TestCase):
             self.assertEqual(mix.step, 6000)
             mix.seek(10)
             self.assertEqual(mix.step, 10)
+
+    def test_forgotten_tokens(self):
+        """A stage in which nobody told of a dataset is an error at its end;
+        nothing has then changed."""
+        mix = Mix([500, 500], 0, 1, schedule=Schedule(
+            lambda turn: (10, [1, 1]), means=[100, 100]))
+        for turn in range(20):
+            source = next(mix)[0] // 500
+            if turn < 10 or source == 0:
+                mix.had(0 if source else 90)
+        before = mix.save()
+        for refused in (lambda: next(mix), lambda: mix.seek(25)):
+            with self.assertRaisesRegex(ValueError, "call had after each"):
+                refused()
+        self.assertEqual(mix.save(), before)
+        next(copy.copy(mix))    # A state does not say what was told.
+        mix.seek(0)
+        for _ in range(9):
+            next(mix)
+        mix.seek(10)        # Nothing need be told of turns that are skipped.
+        self.assertEqual(mix.at(10), next(mix))
 
     def test_straight_beside_later(self):
         """What a straight run serves in past turns is not what this one serves

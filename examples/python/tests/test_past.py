@@ -235,16 +235,17 @@ class Pasts(unittest.TestCase):
                     for batches in times:
                         for rank, (batch, repeats) in enumerate(batches):
                             count = len(batch) - repeats
-                            for slot, index in enumerate(batch[:count]):
-                                places[index].add((step, rank, slot))
+                            for slot, index in enumerate(batch):
+                                places[index].add((step, rank, slot,
+                                                   slot >= count))
             for index in run.random.sample(sorted(places),
                                            min(len(places), 3)):
                 said = self.ask(*options, "--epoch", epoch, "--where", index)
                 self.assertIsInstance(said, list, said)
                 for line in said:
                     words = line.split()
-                    self.assertIn(tuple(int(words[at]) for at in (4, 6, 8)),
-                                  places[index])
+                    self.assertIn((*(int(words[at]) for at in (4, 6, 8)),
+                                   "padding" in words), places[index])
 
     def random_runs(self, kind, count):
         steered = 0

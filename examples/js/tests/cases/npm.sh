@@ -116,8 +116,8 @@ sizes() {
     # The bars are for what is shipped, by all tools, as in page.sh. Of the 82,000
     # bytes 22,000 are for steering, which has WebAssembly of its own.
     most=82000 some=22000
-    command -v wasm-opt >/dev/null && command -v esbuild >/dev/null ||
-        most=90000 some=24000
+    command -v wasm-opt >/dev/null && command -v esbuild >/dev/null &&
+        command -v advdef >/dev/null || most=90000 some=24000
     [ $((tar - steering)) -le $((most - some)) ] && [ $steering -le $some ] &&
         [ $module -le 30720 ] && [ $script -le 30720 ] || {
         echo "$said"
