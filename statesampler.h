@@ -3001,18 +3001,19 @@ SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     const ssmp_order *order, ssmp_order *spare,
                                     uint64_t sample)
 {
-    uint64_t nth, window;
+    uint64_t chunk, place, window;
 
     if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SEQUENTIAL)
         return sample;
     if (SSMP_ORDER(run) == STATESAMPLER_ORDER_SHUFFLE)
         return statesampler_perm_inverse(&order->perm, sample);
-    nth = sample / run->chunk_size;
-    sample -= nth * run->chunk_size;
-    if (nth < order->perm.n)
-        nth = statesampler_perm_inverse(&order->perm, nth);
-    window = nth / run->window;
-    sample += (nth - window * run->window) * run->chunk_size;
+    chunk = sample / run->chunk_size;
+    sample -= chunk * run->chunk_size;
+    place = chunk;
+    if (chunk < order->perm.n)
+        place = statesampler_perm_inverse(&order->perm, chunk);
+    window = place / run->window;
+    sample += (place - window * run->window) * run->chunk_size;
     return window * (run->chunk_size * run->window) +
            statesampler_perm_inverse(
                ssmp_order_window(spare, order, run, window), sample);
@@ -4194,13 +4195,14 @@ SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
 
     weights[0] = mix->period;
     while ((right = node + ((uint32_t)1 << level)) < mix->seats) {
-        uint32_t child = ssmp_mix_node(mix, right)->weight;
+        const uint32_t right_weight = ssmp_mix_node(mix, right)->weight;
+        uint32_t weight = right_weight;
 
         if (seat >> level & 1)
             node = right;
         else
-            child = weights[level] - child;
-        weights[++level] = child;
+            weight = weights[level] - right_weight;
+        weights[++level] = weight;
     }
     periods = turn / weights[level];
     turn %= weights[level];
@@ -5605,7 +5607,8 @@ static inline int ssmp_file_again(int error, int failures)
     return error == EINTR;
 }
 
-/* As above for Windows, except those whose writer lives. */
+/* Removes the temporary files for a name, except those whose writer lives. They
+   are in the folder that is the first `folder` bytes of `path`. */
 static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 {
     const struct dirent *entry;
@@ -5820,7 +5823,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
-        /* Threads, and processes of one number, differ in place or time. */
+        /* Threads have other stacks, and processes with one number have used
+           other processor time. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         error = ssmp_file_save(path, temporary, folder, (unsigned)name,
                                (unsigned)number, (const char *)bytes, size);
@@ -5847,7 +5851,9 @@ static inline int ssmp_file_length(size_t *length, int file, size_t size)
     if (end < 0)
         return errno;
     *length = (size_t)end;
-    return *length > size && (int64_t)*length == end ? 0 : EFBIG;
+    if (*length <= size || (int64_t)*length != end) /* or more than a size_t */
+        return EFBIG;
+    return 0;
 }
 
 /* Reads a file to its end, or capacity bytes of it, and sets *length to how
