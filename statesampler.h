@@ -1662,12 +1662,13 @@ STATESAMPLER_WRAP_BEGIN
                  if it passes over sources, as ALL, ssmp_source_turns_until,
                  ssmp_mix_turns_until, ssmp_mix_tick_at, ssmp_mix_next_source
    All three also go to tests/rules.h, to the models that tests compare with
-   (tests/reference.py, tests/model.h; stop rules: tests/model_mix.h; tails:
-   tests/prove/tail.h), to the names in examples/python/statesampler/_library.py
-   and __init__.pyi and in examples/js/statesampler.mjs and statesampler.d.mts,
-   and, if people may choose them there, to examples/js/page/index.html. Headers
-   and bindings of examples name some rules, too: search there for CARRY, WINDOW
-   or NEVER, in capitals and not.
+   (tests/reference.py, tests/model.h; stop rules: tests/model_mix.h and
+   tests/fuzz/mix.c; tails: tests/prove/tail.h), to the names in
+   examples/python/statesampler/_library.py and __init__.pyi and in
+   examples/js/statesampler.mjs and statesampler.d.mts, and, if people may
+   choose them there, to examples/js/page/index.html. Headers and bindings of
+   examples name some rules, too: search there for CARRY, WINDOW or NEVER, in
+   capitals and not.
    a field of a state    a new format, as the old one must load for ever:
                  SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES, ssmp_run,
                  ssmp_run_fields, ssmp_run_read, ssmp_run_describe

@@ -377,7 +377,7 @@ has_libraries() { # LANGUAGE HEADER FLAG...
 }
 
 # Headers, each alone, in every language of a compiler. The optimiser, which
-# warns of what it sees, is asked about every function where there is an option
+# warns of what it sees, looks at every function where there is an option
 # for that. A header that needs POSIX says by which option.
 each_alone() { # PATTERN COMPILER LANGUAGE LEVEL STANDARD...
     headers=$(echo $1) compiler=$2 language=$3 level=$4

@@ -127,7 +127,7 @@ class Way:
             with open(path) as file:
                 usable = STB_FLAGS or "stb_ds.h" not in file.read()
             name = os.path.basename(path)[:-2]
-            if usable and ask_ways("asked", name, self.amount).returncode == 0:
+            if usable and ask_ways("is_tested", name, self.amount).returncode == 0:
                 found.append(path)
         return found
 

@@ -13,7 +13,7 @@ root=$PWD/build/newest/$suite
 log=$PWD/build/newest/$suite.log
 # Those that other versions of tools can change. What only counts bytes or lines,
 # or needs a cross compiler, belongs to the suite that it was measured on.
-only=${ONLY:-'^(test_[a-z_]*: (cc|clang|c\+\+20),|[a-z]*[.]h: (cc|c\+\+20),|vectors, no|freestanding, no|no warning|each header|no old-style|ggml|PyTorch)'}
+only=${ONLY:-'^(test_[a-z_]*: (cc|clang|c\+\+20),|[a-z0-9_]*[.]h: (cc|c\+\+20),|vectors, no|freestanding, no|no warning|each header|no old-style|ggml|PyTorch)'}
 packages='gcc g++ clang make cmake git procps pkg-config libstb-dev nodejs
     libggml-dev libggml0 python3-torch python3-numpy python3-accelerate
     python3-transformers python3-safetensors python3-setuptools python3-pip

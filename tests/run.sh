@@ -1,8 +1,8 @@
 #!/bin/sh
-# run.sh [list] [FOLDER...] - runs the tests of these folders by CTest, or prints
-# their names. By default all: `.` has those of the header and its extras,
-# `examples` those of its programs, and each folder there with tests/cases its
-# own.
+# run.sh [list] [FOLDER|FILE...] - runs the tests of these folders, or files of
+# cases, by CTest, or prints their names. By default all: `.` has those of the
+# header and its extras, `examples` those of its programs, and each folder there
+# with tests/cases its own.
 #     JOBS=2       so many at a time
 #     ONLY=REGEX   those with such a name; as ctest -R
 # The last line is the sum; build/test/junit.xml has it for programs. CTest
@@ -66,9 +66,9 @@ case ${JOBS:-2} in
     exit 1
     ;;
 esac
-for folder; do
-    [ -d "$folder/tests/cases" ] || {
-        echo "No tests: there is no folder $folder/tests/cases."
+for place; do
+    [ -f "$place" ] || [ -d "$place/tests/cases" ] || {
+        echo "No tests: there is no folder $place/tests/cases."
         exit 1
     }
 done
@@ -76,12 +76,15 @@ done
 mkdir -p $lists
 : >$lists/CTestTestfile.cmake
 : >$lists/skipped
-for folder; do
-    for file in "$folder"/tests/cases/*.sh; do
-        [ ! -e "$file" ] || list "$file" || exit
-    done
+for place; do
+    [ -f "$place" ] || set -- "$@" "$place"/tests/cases/*.sh
+done
+for file; do
+    [ ! -f "$file" ] || list "$file" || exit
 done
 say_skipped >&2
+sed -n 's/^add_test(\[==\[\(.*\)\]==\] "sh".*/Two tests have the name: \1/p' \
+    $lists/CTestTestfile.cmake | sort | uniq -d | grep . && exit 1
 cp $lists/CTestTestfile.cmake build/test
 set -- --test-dir build/test --no-tests=error ${ONLY:+-R "$ONLY"}
 if [ $action = list ]; then
@@ -90,6 +93,8 @@ if [ $action = list ]; then
 fi
 ctest "$@" -j "${JOBS:-2}" --output-on-failure --output-junit junit.xml
 status=$?
+[ "$status" = 0 ] || [ "$(count tests)" != 0 ] ||
+    echo "No test's name matches ONLY=$ONLY."
 rm -rf build/test/case.*
 [ -e build/test/junit.xml ] || exit 1
 failed=$(count failures) skipped=$(count skipped)

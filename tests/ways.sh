@@ -1,19 +1,19 @@
 #!/bin/sh
 # ways.sh - the ways in which every test is compiled and run, a line each: what
-# is added here is asked by `make test`, and `make build/test/WAY/TEST` makes
+# is added here is run by `make test`, and `make build/test/WAY/TEST` makes
 # one test by it.
 
 STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wcast-qual -Wundef -Wtype-limits -Werror'
 
-# A name; how much is asked (full; reduced; orders: reduced, and only of the
+# A name; how much is tested (full; reduced; orders: reduced, and only of the
 # tests of orders, where a compiler's code can go wrong; bulk: of those of the
 # code that has another shape with other vectors; small: of those of the small
 # build; files: of those of files; sum: no test; apart: by tests of its own;
 # long: nothing but by make sanitize); what else it needs (the tool that runs it
 # where this computer cannot, under=TOOL, cpu=FEATURE, or `runtime`: a library
 # without which an empty program does not link); the compiler. The checksum of
-# every part is asked in all that are not long and not small.
+# every part is tested in all that are not long and not small.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
@@ -24,7 +24,7 @@ ways() {
     implicit=implicit-conversion,local-bounds,float-divide-by-zero
     # The emulator hands on numbers of folders that do not fit 32 bits.
     lfs='-D_FILE_OFFSET_BITS=64'
-    # Make sanitize asks more.
+    # Make sanitize tests more.
     if [ -n "$SANITIZE" ]; then
         long=reduced converted=converted checked=checked
     else
@@ -74,8 +74,8 @@ nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
 END
 }
 
-# Whether a test is asked where so much is asked.
-asked() { # TEST AMOUNT
+# Whether a test is run where so much is tested.
+is_tested() { # TEST AMOUNT
     case $2:$1 in
     full:*) ;;
     # These are about words of the source, not about a compiler's code.
@@ -85,7 +85,7 @@ asked() { # TEST AMOUNT
     converted:test_mixture) return 1 ;;
     # Valgrind fails where too many files are open, but makes the file.
     checked:test_hosted) return 1 ;;
-    converted:* | checked:*) asked $1 reduced ;;
+    converted:* | checked:*) is_tested $1 reduced ;;
     orders:test_elastic | orders:test_locate | orders:test_mix | \
         orders:test_stages) ;;
     orders:* | bulk:*)
@@ -110,7 +110,7 @@ drawn_flags=${CASES:+-DCHECKSUM_CASES=$CASES -DCHECKSUM_SEED=${SEED:-1}}
 core_flags=${STB_FLAGS:+-DSTATESAMPLER_STB_DS}
 
 # Whether a test needs an implementation of its own: it changes what that
-# calls, or asks a private function.
+# calls, or calls a private function.
 own() { # SOURCE
     grep -Eq '^#define (STATESAMPLER_(STATIC|ASSERT)|write )' "$1"
 }
@@ -122,7 +122,7 @@ line() { # WAY
 }
 
 # Compiles tests/core.c to an object, or a test to a program, with the core of
-# its folder if it may share one. What surrounds the code that is asked is not
+# its folder if it may share one. What surrounds the tested code is not
 # optimised in a test_*.c: it would take longer to compile than it runs, but for
 # the two ways that run longest. The other programs are of headers of examples.
 # nvcc takes one -O only.
@@ -163,7 +163,7 @@ compile_by_way() { # WAY SOURCE TARGET
 case $0 in
 *ways.sh)
     case $1 in
-    line | asked | own) "$@" ;; # as tests/mutants.py asks
+    line | is_tested | own) "$@" ;; # for tests/mutants.py
     *) compile_by_way "$@" ;;
     esac
     ;;

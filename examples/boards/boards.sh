@@ -59,6 +59,12 @@ boards= variants=
 for board_file in $boards_folder/*/board.sh; do
     board=$(basename "${board_file%/board.sh}")
     [ $board != host ] || continue
+    case $board in
+    *-*)
+        echo "the folder $board of a board has a '-', as variants have" >&2
+        exit 2
+        ;;
+    esac
     load_board $board
     boards="$boards $board"
     for board_core in $board_variants; do

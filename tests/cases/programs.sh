@@ -32,7 +32,7 @@ quality() {
 }
 
 # What is bad fails by p < 1e-12. That the control passes, and every kind of
-# p-value tells something, is asked by make quality.
+# p-value tells something, is run by make quality.
 quality_selftest() {
     (cd "$root" && $MAKE -s build/quality/quality) &&
         "$root"/build/quality/quality selftest 0.25 0 &&

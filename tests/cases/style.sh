@@ -33,11 +33,14 @@ functions_with() {
 # not there, and only files that know such rules.
 places_hold() {
     for kind in TAIL ORDER STOP; do
-        functions_with "STATESAMPLER_${kind}_[A-Z]"
-    done | sort -u >here
-    test "$(wc -l <here)" -gt 20
-    places | grep -oE '(ssmp|statesampler)_[a-z0-9_]+' | sort -u >listed
-    comm -23 here listed | nothing
+        functions_with "STATESAMPLER_${kind}_[A-Z]" >here
+        at_least 4 "$(wc -l <here)" "functions with $kind"
+        places | awk -v kind="STATESAMPLER_$kind" '
+            /^   [a-z]/ { of_it = index($0, kind) > 0 } of_it' |
+            grep -oE '(ssmp|statesampler)_[a-z0-9_]+' | sort -u >of_kind
+        comm -23 here of_kind | nothing
+        cat of_kind >>listed
+    done
     while read -r name; do
         grep -qE "[ *]$name(\(| \{\$)" "$root/statesampler.h" || echo "$name?"
     done <listed | nothing

@@ -44,11 +44,11 @@ list_tests() {
         possible $way $need $command </dev/null || continue
         echo "$way $amount $runner"
     done >$lists/ways
-    # Way by way for each test, and not the reverse: so two that are asked at
+    # Way by way for each test, and not the reverse: so two that run at
     # the same time do not both compile the core of a way.
     for test in $tests; do
         while read -r way amount runner; do
-            asked $test $amount || continue
+            is_tested $test $amount || continue
             [ $amount = full ] || amount=reduced
             add_test "$test: $way, $amount" try $way $test $amount $runner
         done <$lists/ways
@@ -60,7 +60,7 @@ list_tests() {
     done <$lists/ways
     if grep -q '^windows ' $lists/ways; then
         add_test 'every test on Windows (mingw-w64, wine)' windows $(
-            for test in $tests; do ! asked $test reduced || echo $test; done)
+            for test in $tests; do ! is_tested $test reduced || echo $test; done)
     fi
     if grep -q '^nvcc ' $lists/ways; then
         add_test 'test_vectors, the host as nvcc compiles it' \

@@ -132,7 +132,7 @@ analysed() {
     true
 }
 
-# With longer vectors, symbols.sh asks it. The optimiser, which warns of what it
+# With longer vectors, symbols.sh tests it. The optimiser, which warns of what it
 # sees, is the same for each C++.
 list_tests() {
     for compiler in gcc clang; do

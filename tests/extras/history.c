@@ -359,7 +359,7 @@ static void test_runs(int cases, int least, int most)
             act(&r);
         check_walk(&r);
     }
-    CHECK(found > 10 * (size_t)cases && as_padding > (size_t)cases / 10);
+    CHECK(found > 10 * (size_t)cases);
 }
 
 /* --- the same for mixes --------------------------------------------------- */
@@ -780,8 +780,8 @@ static void test_mixes(int cases, int least, int most)
         begins[stretches] = at;
         passed += check_some(&r, begins, stretches);
     }
-    CHECK(r.found > (size_t)cases && as_padding > 0);
-    CHECK(passed > (size_t)cases / 40);
+    CHECK(r.found > (size_t)cases);
+    CHECK(passed > (size_t)cases / 40 || cases < 30);
 }
 
 /* Four blocks of one or two samples, on four ranks and then on one: the last
@@ -1447,10 +1447,18 @@ int main(int argc, char **argv)
 {
     const int reduced = check_reduced(argc, argv);
 
-    if (argc > 1 && atoi(argv[1]) > 0)
-        return many_runs(atoi(argv[1]));
+    if (argc > 1 && strcmp(argv[1], "full") != 0 && !reduced) {
+        const int runs = atoi(argv[1]);
+
+        if (runs > 0)
+            return many_runs(runs);
+        fprintf(stderr, "history: %s is no number of runs\n", argv[1]);
+        return 2;
+    }
     test_runs(reduced ? 30 : 400, 0, 400);
+    CHECK(as_padding > (reduced ? 3 : 40));
     test_mixes(reduced ? 30 : 400, 0, 400);
+    CHECK(as_padding > 0);
     test_mix_padding();
     test_many_sources(reduced ? 5 : 60);
     test_long_stages();

@@ -13,6 +13,7 @@ import concurrent.futures
 import copy
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -20,8 +21,18 @@ import tempfile
 
 from common import EXAMPLES, ROOT
 
-SEED, QUOTA, JOBS = (int(os.environ.get(name) or default) for name, default in
-                     (("SEED", 1), ("QUOTA", 3), ("JOBS", 2)))
+
+
+def number(name, default):
+    """A whole number above 0 from the environment."""
+    text = os.environ.get(name) or default
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        sys.exit(f"mutants: {name} is a whole number above 0, not {text}")
+    return int(text)
+
+
+SEED, QUOTA = number("SEED", "1"), number("QUOTA", "3")
+JOBS = number("JOBS", "2")
 PACKAGE = os.path.join(EXAMPLES, "statesampler")
 TESTS_FOLDER = os.path.dirname(os.path.realpath(__file__))
 SECONDS = 300   # for a test

@@ -6,6 +6,9 @@
 # kept.sh (checkpoints) or of met.sh (what a person meets). LONG=1 asks its long
 # form (make trainer-long), KILLS is how many processes it kills.
 
+case ${KILLS:-0} in
+*[!0-9]*) echo "KILLS=$KILLS is no number" >&2; exit 2 ;;
+esac
 trainer=$1 yaml=$PWD/$2
 shift 2
 export TRAINER="$trainer" RESTARTS=0

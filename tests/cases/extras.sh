@@ -1,4 +1,4 @@
-# companions.sh - the headers that people copy beside the library. Each header
+# extras.sh - the headers that people copy beside the library. Each header
 # NAME.h of examples/extras has a tests/extras/NAME.c, which is compiled and run
 # in some ways of tests/ways.sh. Each also compiles alone in every language.
 
@@ -18,7 +18,7 @@ companion_ways='cc gcc-sanitize clang++98 c++20 s390x'
 each_in_many_ways() {
     for way in $companion_ways; do
         set -- $(line $way)
-        shift # how much is asked of other tests in this way
+        shift # how much of other tests is run in this way
         ! possible $way "$@" || echo "$way $runner"
     done >$lists/companion_ways
     for header in examples/extras/*.h; do
@@ -28,7 +28,7 @@ each_in_many_ways() {
             exit 1
         }
         while read -r way runner; do
-            # One way asks for all results, the others whether they are so there.
+            # One way has all results, the others show whether they are so there.
             case $way in cc) amount=full ;; *) amount=reduced ;; esac
             add_test "$name.h: $way, $amount" try $way $name $amount $runner
         done <$lists/companion_ways
