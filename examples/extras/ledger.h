@@ -147,7 +147,8 @@ static inline int ledger_done(ledger *l, uint64_t ticket)
     return STATESAMPLER_OK;
 }
 
-/* The check word of these words; 0 if the last of them is the check word. */
+/* The check word of these words; 0 if the last of them is the check word. (The
+   header's own function is private.) */
 static inline uint64_t ledger_check(const uint64_t *state, size_t words)
 {
     uint64_t h = 0;

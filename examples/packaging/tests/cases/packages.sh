@@ -263,6 +263,8 @@ recipes_filled() {
         grep -rqF "$address" $recipe || echo "$recipe: not $address"
         grep -rqwF "$(hash_of $recipe)" $recipe || echo "$recipe: no hash"
         grep -rqF "$version" $recipe || echo "$recipe: not $version"
+        grep -qF "${recipe%/}" "$root/examples/packaging/README.md" ||
+            echo "$recipe: no row in the README"
     done >complaints
     nothing <complaints
     python3 - <<'PYTHON'
