@@ -943,8 +943,8 @@ page_test("long_text", (t) => served(async (at) => {
     })`);
     await page.load();
     await at_step(page, past + 1);
-    const start = await step_of(page);
     await page.evaluate("stored = largest = strokes = 0");
+    const start = await step_of(page);
     const frames = await page.frames(0.5);
     await at_step(page, start + 20);
     const [stored, largest, strokes] =

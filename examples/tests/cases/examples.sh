@@ -281,9 +281,8 @@ examples_by() { # COMPILER FLAG...
     esac
     $compiler "$@" -I. $STB_FLAGS $core_flags $language -c -o core.o \
         tests/core.c
-    "$MAKE" -s -f "$root/Makefile" -o build/quickstart -o build/grow examples \
-        CC="$compiler" \
-        LDFLAGS="$LDFLAGS core.o" \
+    "$MAKE" -s -f "$root/Makefile" -o build/quickstart -o build/grow \
+        examples CC="$compiler" LDFLAGS="$LDFLAGS core.o" \
         CFLAGS="$* -DSTATESAMPLER_IMPLEMENTATION_INCLUDED"
     for source in examples/recipes_*.c; do
         quietly build/$(basename $source .c)
