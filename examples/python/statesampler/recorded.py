@@ -162,21 +162,21 @@ class Recorded:
         return self._record().at(epoch, step, rank)
 
     def _at_in(self, epoch, step, rank):
-        """With tail="carry", whose steps count on through all epochs, the last
-        one of this number that begins in an epoch: after a begin() there may be
-        several."""
+        """With tail="carry", whose steps count on through all epochs, the one
+        of this number to come, or the last one served, that begins in an epoch:
+        after a begin() there may be several."""
+        if step >= self.step:
+            ahead = self.plain()
+            ahead.seek(step)
+            if ahead.epoch == epoch:
+                return super().at(step, rank)
         record = self._record()
         served, found = record.begun(
             epoch, step, self._shape.rank if rank is None else
             whole("rank", rank, 0, 2**32))
         if found is not None:
             return found
-        if step >= self.step:
-            ahead = self.plain()
-            ahead.seek(step)
-            if ahead.epoch == epoch:
-                return super().at(step, rank)
-        elif not served:
+        if step < self.step and not served:
             raise ValueError(record.why(epoch, step))
         raise ValueError(f"step {step}: none begins in epoch {epoch}. With "
                          'tail="carry" steps count on through all epochs: '

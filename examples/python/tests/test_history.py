@@ -261,6 +261,12 @@ class Histories(unittest.TestCase):
             if step < one.step:
                 self.assertEqual(one.at(step, rank).tolist(), batch)
         began = [ranks for place, ranks in found if place[0] == epoch]
+        if step >= one.step:
+            ahead = one.plain()
+            ahead.seek(step)
+            if ahead.epoch == epoch:
+                self.assertEqual(one.at(step, 0, epoch), next(ahead))
+                return
         if began:
             self.assertEqual([one.at(step, rank, epoch).tolist()
                               for rank in range(len(began[-1]))], began[-1])
@@ -443,6 +449,20 @@ class Histories(unittest.TestCase):
         one.seek(20)
         with self.assertRaisesRegex(ValueError, "skipped at step 1 of epoch 5"):
             one.at(12, epoch=8)
+
+    def test_carry_served_again(self):
+        """Of steps to come epoch= finds what will be served, on the ranks of
+        then, and not what was served before a seek back."""
+        old, one = [Sampler(100, 0, ranks, 3, tail="carry")
+                    for ranks in (1, 2)]
+        [next(old) for _ in range(9)]
+        old.seek(2)
+        one.load(old.save())
+        for rank in 0, 1:
+            self.assertEqual(one.at(5, rank, epoch=0), one.at(5, rank))
+        to_come = one.at(5, epoch=0)
+        [next(one) for _ in range(3)]
+        self.assertEqual(to_come, next(one))
 
     def test_carry_with_epochs_within_a_step(self):
         one = Sampler(5, 0, 1, 12, tail="carry", seed=7)
