@@ -130,7 +130,7 @@ class Mix(Recorded, samplers.Mix):
         """The schedule begins a stage at this turn, from which on turns are
         known."""
         self._ahead, self._running, self._loaded_at = None, None, turn
-        self._heard = None      # The turn before which the tokens were told.
+        self._to_tell = False   # The last turn's tokens.
         if self._schedule:
             self._running = Running(self._schedule, self._names,
                                     len(self._descs), turn)
@@ -143,7 +143,9 @@ class Mix(Recorded, samplers.Mix):
     def __next__(self):
         if self._running:
             self._follow()
-        return super().__next__()
+        batch = super().__next__()
+        self._to_tell = True
+        return batch
 
     def had(self, tokens):
         """Says how many tokens the last batch had, on all ranks together, with
@@ -152,13 +154,17 @@ class Mix(Recorded, samplers.Mix):
         dataset had turns, and no call, is an error at its end."""
         if not self._running:
             raise ValueError("this Mix has no schedule")
-        if self._heard == self.step:
-            raise ValueError("had was called after this turn: call it once, "
-                             "with the tokens of all ranks together")
+        if not self._running.tokens:
+            raise ValueError("the shares of this schedule are of turns: give "
+                             "it means for shares of tokens")
+        tokens = whole("tokens", tokens, 0, 2**31)
+        if not self._to_tell:
+            raise ValueError("had is of the turn that next has just served: "
+                             "call it once, with the tokens of all ranks "
+                             "together")
         self._ahead = None
-        check(c.schedule_had(self._running.place, self._memory,
-                             whole("tokens", tokens, 0, 2**64)))
-        self._heard = self.step
+        check(c.schedule_had(self._running.place, self._memory, tokens))
+        self._to_tell = False
 
     def seek(self, step):
         if not self._running:
@@ -178,7 +184,7 @@ class Mix(Recorded, samplers.Mix):
         if way:
             self._go(*way)
         if step != self.step:
-            self._heard = None
+            self._to_tell = False
             c.schedule_forget(self._running.place)
         super().seek(step)
 

@@ -285,6 +285,34 @@ class Schedules(unittest.TestCase):
         mix.seek(10)        # Nothing need be told of turns that are skipped.
         self.assertEqual(mix.at(10), next(mix))
 
+    def test_tokens_of_no_turn(self):
+        """had is of a turn that was served here, and that nobody told of; else
+        nothing changes."""
+        def make():
+            mix = Mix([50, 50], 0, 1, 2, schedule=Schedule(
+                lambda turn: (10, [1, 1]), means=[10, 10]))
+            next(mix)
+            return mix
+        for act in (lambda mix: mix.had(10), lambda mix: mix.seek(5),
+                    lambda mix: mix.seek(0), lambda mix: mix.begin(0),
+                    lambda mix: mix.load(mix.save())):
+            mix = make()
+            act(mix)
+            before = mix.save()
+            with self.assertRaisesRegex(ValueError, "has just served: call it "
+                                        "once, with"):
+                mix.had(1000)
+            self.assertEqual(mix.save(), before)
+            next(mix)
+            mix.had(1000)
+            self.assertNotEqual(mix.save(), before)
+        mix = make()
+        for tokens in -1, 2**31:
+            with self.assertRaisesRegex(ValueError, "tokens should be an int"):
+                mix.had(tokens)
+        mix.seek(1)     # It does not move.
+        mix.had(2**31 - 1)
+
     def test_straight_beside_later(self):
         """What a straight run serves in past turns is not what this one serves
         in later ones, after other ranks, nor in past ones."""
@@ -378,7 +406,7 @@ class Schedules(unittest.TestCase):
                 (lambda: Mix([9, 0], 0, 1, schedule=table).seek(99),
                  "a source with a share has no steps"),
                 (lambda: Mix([9, 9], 0, 1, schedule=table).had(3),
-                 "not in the schedule's stage"),
+                 "shares of this schedule are of turns"),
                 (lambda: Ledger(Mix([9], 0, 1, schedule=Schedule([(1, [1])])),
                                 64), "give the Mix weights instead"),
                 (lambda: next(Mix([9, 9], 0, 1, schedule=Schedule(
