@@ -147,24 +147,37 @@ class Mix(Recorded, samplers.Mix):
         self._to_tell = True
         return batch
 
-    def had(self, tokens):
+    def had(self, tokens, dataset=None):
         """Says how many tokens the last batch had, on all ranks together, with
         a schedule whose shares are of tokens; 0 if it had none. Call it once
         after each turn, on all ranks alike, before a save. A stage in which a
-        dataset had turns, and no call, is an error at its end."""
+        dataset had turns, and no call, is an error at its end.
+
+        dataset: whose tokens they are, by number or name, if a call after an
+        earlier turn of the stage was forgotten."""
         if not self._running:
             raise ValueError("this Mix has no schedule")
         if not self._running.tokens:
             raise ValueError("the shares of this schedule are of turns: give "
                              "it means for shares of tokens")
         tokens = whole("tokens", tokens, 0, 2**31)
-        if not self._to_tell:
+        source = OFF if dataset is None else self._number(dataset)
+        if not self._to_tell and dataset is None:
             raise ValueError("had is of the turn that next has just served: "
                              "call it once, with the tokens of all ranks "
                              "together")
         self._ahead = None
-        check(c.schedule_had(self._running.place, self._memory, tokens))
-        self._to_tell = False
+        check(c.schedule_had(self._running.place, self._memory, source, tokens))
+        if dataset is None:
+            self._to_tell = False
+
+    def _number(self, dataset):
+        """That of a dataset."""
+        if not isinstance(dataset, str):
+            return whole("dataset", dataset, 0, len(self._descs))
+        if dataset not in (self._names or ()):
+            raise ValueError(f"there is no dataset {shown(dataset)}")
+        return self._names.index(dataset)
 
     def seek(self, step):
         if not self._running:

@@ -285,6 +285,30 @@ class Schedules(unittest.TestCase):
         mix.seek(10)        # Nothing need be told of turns that are skipped.
         self.assertEqual(mix.at(10), next(mix))
 
+    def test_tokens_told_late(self):
+        """Those of a turn whose call was forgotten."""
+        for lengths in [50, 50], {"a": 50, "b": 50}:
+            late, wanted = [Mix(lengths, 0, 1, 2, schedule=Schedule(
+                lambda turn: (4, [1, 1]), means=[10, 10])) for _ in range(2)]
+            for _ in range(4):
+                source = next(wanted)[0] // 50
+                wanted.had(30 - 20 * source)
+                if next(late)[0] // 50 == source == 1:
+                    late.had(10)
+            with self.assertRaisesRegex(ValueError, "call had after each"):
+                next(late)
+            before = late.save()
+            for dataset, words in ((2, "dataset should be"), (-1, "dataset sho"),
+                                   (.5, "dataset should be"),
+                                   ("c", "no dataset 'c'")):
+                with self.assertRaisesRegex(ValueError, words):
+                    late.had(30, dataset)
+            self.assertEqual(late.save(), before)
+            for dataset in 0, "a" if late.names else 0:
+                late.had(30, dataset=dataset)
+            self.assertEqual(next(late), next(wanted))
+            self.assertEqual(late.save(), wanted.save())
+
     def test_tokens_of_no_turn(self):
         """had is of a turn that was served here, and that nobody told of; else
         nothing changes."""
