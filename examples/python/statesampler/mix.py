@@ -237,7 +237,9 @@ class Mix(Recorded, samplers.Mix):
         """A turn beyond the present stage, or a past one, of a run that goes
         straight."""
         past = turn < self.step
-        if not self._ahead or not self._ahead.reaches(turn, past):
+        # With tokens it depends on what was told since.
+        if (not self._ahead or self._running.tokens or
+                not self._ahead.reaches(turn, past)):
             self._ahead = self._look_ahead(from_start=past)
         return self._ahead.at(turn, rank)
 

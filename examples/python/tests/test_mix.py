@@ -269,12 +269,17 @@ class Schedules(unittest.TestCase):
         nothing has then changed."""
         mix = Mix([500, 500], 0, 1, schedule=Schedule(
             lambda turn: (10, [1, 1]), means=[100, 100]))
+        unserved = {*range(1000)}
         for turn in range(20):
-            source = next(mix)[0] // 500
+            last = next(mix)
+            source = last[0] // 500
+            unserved -= {*last}
             if turn < 10 or source == 0:
                 mix.had(0 if source else 90)
         before = mix.save()
-        for refused in (lambda: next(mix), lambda: mix.seek(25)):
+        for refused in (lambda: next(mix), lambda: mix.seek(25),
+                        lambda: mix.at(20), lambda: mix.at(29),
+                        lambda: mix.locate(next(iter(unserved)))):
             with self.assertRaisesRegex(ValueError, "call had after each"):
                 refused()
         self.assertEqual(mix.save(), before)
