@@ -171,8 +171,12 @@ class ScheduledRun(MixRun):
 
     def steer(self):
         for step in range(30):
-            ahead = [each.at(step, straight=True).tolist()
-                     for each in self.ranks]
+            try:
+                ahead = [each.at(step, straight=True).tolist()
+                         for each in self.ranks]
+            except ValueError as error:     # after a bare state
+                assert step < self.place[1] and "began later" in str(error)
+                continue
             if step >= self.place[1]:
                 assert ahead == [each.at(step).tolist() for each in self.ranks]
 
@@ -666,7 +670,8 @@ class Histories(unittest.TestCase):
         self.assertEqual(other.at(7, straight=True), one.at(7, straight=True))
         with unittest.mock.patch("statesampler.recorded._MOST", 2000):
             one = Sampler(10**6, 0, 1, 1)
-            with self.assertWarnsRegex(UserWarning, "begins anew at step "):
+            with self.assertWarnsRegex(UserWarning, "has 0.0 MB, and begins "
+                                       "anew at step "):
                 for step in range(200):
                     one.seek(10 * step)
                     next(one)

@@ -187,6 +187,67 @@ class Schedules(unittest.TestCase):
             self.assertEqual(sources[:4], [0] * 4)
             self.assertEqual(sorted(sources[4:]), [0, 1, 1, 1])
 
+    def test_back_before_the_schedule(self):
+        """Stages are found from turn 0 on. A run whose schedule began later is
+        not taken for one that began there; nor is one of which that is not
+        known."""
+        def plan(turn):
+            return 10, [1, 3] if turn // 10 % 2 else [3, 1]
+
+        def make():
+            return Mix([50, 50], 0, 1, 2, schedule=Schedule(plan))
+
+        def loaded(state):
+            mix = make()
+            mix.load(state)
+            return mix
+
+        def check_refused(mix, words, straight):
+            before = mix.save()
+            for turn in 0, 7, 8, 20:
+                with self.assertRaisesRegex(ValueError, words):
+                    mix.seek(turn)
+                if straight:
+                    with self.assertRaisesRegex(ValueError, words):
+                        mix.at(turn, straight=True)
+                else:
+                    self.assertEqual(mix.at(turn, straight=True).tolist(),
+                                     at_0[turn])
+            self.assertEqual(mix.save(), before)
+            mix.seek(60)
+        whole = make()
+        at_0 = taken(whole, 40)
+        for first in None, [1, 2]:
+            before = Mix([50, 50], 0, 1, 2, weights=[3, 1], stop="never")
+            if first:
+                before.weigh(first)     # So would a schedule.
+            served = taken(before, 8)
+            one = loaded(before.save())
+            served += taken(one, 32)
+            state = one.save()
+            for mix in (copy.copy(one), loaded(state),
+                        loaded(loaded(state).save()), one):
+                if first is None:
+                    self.assertEqual([mix.at(turn).tolist()
+                                      for turn in range(40)], served)
+                known = first is None or mix is one
+                check_refused(mix, "and this schedule began later" if known
+                              else "this state does not say", known)
+            for epoch in 0, 3:
+                one.begin(epoch)
+                taken(one, 30)
+                for mix in one, loaded(one.save()):
+                    mix.seek(3)
+        for state in whole.save(), loaded(whole.save()).save():
+            mix = loaded(state)
+            mix.seek(3)
+            self.assertEqual(taken(mix, 37), at_0[3:])
+            mix = loaded(mix.save())    # after a seek back
+            mix.seek(17)
+            self.assertEqual(taken(mix, 23), at_0[17:])
+        check_refused(loaded(whole.save(history=False)),
+                      "without its history this state does not say", False)
+
     def test_impossible_on_the_way(self):
         """A seek over a stage that cannot be planned leaves the mix in its
         place, also one back or to the stage itself."""
