@@ -17,7 +17,7 @@ from .samplers import as_bytes, split
 # What a place in an epoch does not know, and its history may.
 _BEFORE_BASE = ERANGE_BASE, ERANGE_SERVED
 
-# The most bytes that a history may take in each state.
+# A history that has room for so many bytes, in each state, gets no more.
 _MOST = 2**22
 
 
@@ -51,9 +51,10 @@ class Recorded:
             if code == HISTORY_EORDER:
                 self._begin_history()
             elif ctypes.sizeof(self._bytes) >= _MOST:
+                size = c.history_save(self._history)
                 self._begin_history()
                 warnings.warn(
-                    f"the history has {_MOST >> 20} MB, and begins anew at "
+                    f"the history has {size / 1e6:.1f} MB, and begins anew at "
                     f"step {self.step} of epoch {self.epoch}: keep a state "
                     "from before that for questions about earlier steps",
                     stacklevel=3)
