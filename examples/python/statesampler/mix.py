@@ -211,6 +211,10 @@ class Mix(Recorded, samplers.Mix):
         place, begin, stage = ahead.place, ahead.place.end, ahead.next_stage()
         # With tokens only the stage that begins here is known.
         if ahead.tokens and (place.end > here or step - here > stage[2]):
+            if step < self.step:
+                raise ValueError("with shares of tokens, turns before this "
+                                 "stage, or before the loaded state, are no "
+                                 "more known: load an earlier state")
             check(SCHEDULE_ETOKENS)
         while step - place.end > stage[2]:
             if place.end - begin + stage[2] >= 2**31:
