@@ -47,7 +47,7 @@ static statesampler_source sources[SOURCES];
 static unsigned char state[BYTES], scratch[BYTES];
 static uint64_t batch[BATCH], first = 1, last;
 static uint32_t weights[SOURCES];
-static uint32_t rank;
+static uint64_t rank;
 static uint64_t stage_end = STATESAMPLER_NONE; /* of FILE's schedule, if any */
 static const char *path;
 static int asked; /* a question was read */
@@ -263,7 +263,7 @@ static void print_history(uint64_t step, int all)
             continue;
         ranks = stretch_ranks();
         if (!all && rank < ranks)
-            found |= print_served(step, rank);
+            found |= print_served(step, (uint32_t)rank);
         else if (!all && read_served(step, 0, &count, &source))
             too_few = ranks;
         for (of_rank = 0; all && of_rank < ranks; of_rank++)
@@ -490,7 +490,7 @@ static void print_straight(uint64_t step, int all)
     uint32_t of_rank;
 
     if (!all)
-        print_step(step, rank);
+        print_step(step, (uint32_t)rank);
     for (of_rank = 0; all && of_rank < r.world_size; of_rank++)
         print_step(step, of_rank);
 }
@@ -546,7 +546,7 @@ static void read_option(const char *name, const char *text)
     else if (strcmp(name, "--where") == 0)
         read_where(text);
     else if (strcmp(name, "--rank") == 0)
-        rank = (uint32_t)example_number(text, 0, UINT32_MAX - 1);
+        rank = example_number(text, 0, UINT64_MAX);
     else if (strcmp(name, "--epoch") == 0)
         r.epoch = example_number(text, 0, UINT64_MAX - 1);
     else if (strcmp(name, "--world-size") == 0)

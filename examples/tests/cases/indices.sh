@@ -115,8 +115,10 @@ refused_questions() {
         finds 'no such file' err
         empty said
     done
-    status 1 straight state --rank 1 --steps 0..1
-    finds 'there are 1 ranks, from 0 on' err
+    for rank in 1 4294967295 4294967296 18446744073709551615; do
+        status 1 straight state --rank $rank --steps 0..1
+        finds 'there are 1 ranks, from 0 on' err
+    done
     status 1 straight state --world-size 4294967295 \
         --batch-size 4294967295 --where 3
     finds 'world_size \* batch_size' err
