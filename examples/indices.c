@@ -47,7 +47,8 @@ static statesampler_source sources[SOURCES];
 static unsigned char state[BYTES], scratch[BYTES];
 static uint64_t batch[BATCH], first = 1, last;
 static uint32_t weights[SOURCES];
-static uint32_t rank;
+static uint64_t rank;
+static uint64_t stage_end = STATESAMPLER_NONE; /* of FILE's schedule, if any */
 static const char *path;
 static int asked; /* a question was read */
 
@@ -109,13 +110,15 @@ static void leave(size_t used, size_t *size)
 }
 
 /* The state of a schedule, which may come first. A history has the weights of
-   its stages. */
+   its stages; a mix alone has those of the present one. */
 static void leave_schedule(size_t *size)
 {
     const size_t used = 32 + 8 * (size_t)(history_word(state) >> 32);
 
-    if (used <= *size)
-        leave(used, size);
+    if (used > *size)
+        return;
+    stage_end = history_word(state + 16);
+    leave(used, size);
 }
 
 static int leave_history(size_t *size)
@@ -260,7 +263,7 @@ static void print_history(uint64_t step, int all)
             continue;
         ranks = stretch_ranks();
         if (!all && rank < ranks)
-            found |= print_served(step, rank);
+            found |= print_served(step, (uint32_t)rank);
         else if (!all && read_served(step, 0, &count, &source))
             too_few = ranks;
         for (of_rank = 0; all && of_rank < ranks; of_rank++)
@@ -429,13 +432,21 @@ static void open_state(void)
         example_fail(1, "%s: %s", path, why_not_opened(code, size));
 }
 
+/* What is said of a turn that has weights of which the state does not know. */
+#define NEW_STAGE \
+    ": this state's schedule has a new stage at turn %" PRIu64 \
+    ", which schedule_at knows"
+
 /* Ends the program if there is no such step. */
 static void print_step(uint64_t step, uint32_t of_rank)
 {
     uint32_t source = 0;
     size_t count = 0;
-    int code = recorder_at(&r, step, of_rank, batch, &count, &source);
+    int code;
 
+    if (step >= stage_end)
+        example_fail(1, "turn %" PRIu64 NEW_STAGE, step, stage_end);
+    code = recorder_at(&r, step, of_rank, batch, &count, &source);
     if (code != 1)
         example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": %s", step,
                      r.epoch, code == 0 ? "it is past the end"
@@ -453,6 +464,10 @@ static int print_place(uint64_t index)
     int code = recorder_locate(&r, index, &step, &place, &source);
 
     printf("%" PRIu64 ": epoch %" PRIu64, index, r.epoch);
+    if (code == STATESAMPLER_OK && step >= stage_end) {
+        printf(": turn %" PRIu64 NEW_STAGE "\n", step, stage_end);
+        return 0;
+    }
     if (code == STATESAMPLER_OK)
         printf(" step %" PRIu64 " rank %" PRIu32 " slot %" PRIu32 " position %"
                PRIu64, step, place.rank, place.slot, place.position);
@@ -475,7 +490,7 @@ static void print_straight(uint64_t step, int all)
     uint32_t of_rank;
 
     if (!all)
-        print_step(step, rank);
+        print_step(step, (uint32_t)rank);
     for (of_rank = 0; all && of_rank < r.world_size; of_rank++)
         print_step(step, of_rank);
 }
@@ -531,7 +546,7 @@ static void read_option(const char *name, const char *text)
     else if (strcmp(name, "--where") == 0)
         read_where(text);
     else if (strcmp(name, "--rank") == 0)
-        rank = (uint32_t)example_number(text, 0, UINT32_MAX - 1);
+        rank = example_number(text, 0, UINT64_MAX);
     else if (strcmp(name, "--epoch") == 0)
         r.epoch = example_number(text, 0, UINT64_MAX - 1);
     else if (strcmp(name, "--world-size") == 0)

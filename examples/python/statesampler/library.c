@@ -468,15 +468,18 @@ EXPORT(void, schedule_sums, (schedule *s))
     schedule_set_sums(s);
 }
 
-/* Says how many tokens the turn before the present one had. */
+/* Says how many tokens a turn of a source had; OFF: the turn before the present
+   one. */
 EXPORT(int, schedule_had,
-       (schedule *s, const statesampler_mix *mix, uint64_t tokens))
+       (schedule *s, const statesampler_mix *mix, uint32_t source,
+        uint64_t tokens))
 {
-    uint32_t source = 0;
-    int code = SCHEDULE_ETURN;
+    int code = 1;
 
-    if (mix->turn > 0) {
-        code = statesampler_mix_at(mix, mix->turn - 1, NULL, NULL, &source);
+    if (source == STATESAMPLER_OFF) {
+        code = mix->turn == 0 ? SCHEDULE_ETURN
+                              : statesampler_mix_at(mix, mix->turn - 1, NULL,
+                                                    NULL, &source);
     }
     return code == 1 ? schedule_had(s, source, tokens) : code;
 }

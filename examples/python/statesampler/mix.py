@@ -130,7 +130,9 @@ class Mix(Recorded, samplers.Mix):
         """The schedule begins a stage at this turn, from which on turns are
         known."""
         self._ahead, self._running, self._loaded_at = None, None, turn
-        self._heard = None      # The turn before which the tokens were told.
+        # Whether that was turn 0; None: the history may say.
+        self._whole = turn == 0
+        self._to_tell = False   # The last turn's tokens.
         if self._schedule:
             self._running = Running(self._schedule, self._names,
                                     len(self._descs), turn)
@@ -143,22 +145,41 @@ class Mix(Recorded, samplers.Mix):
     def __next__(self):
         if self._running:
             self._follow()
-        return super().__next__()
+        batch = super().__next__()
+        self._to_tell = True
+        return batch
 
-    def had(self, tokens):
+    def had(self, tokens, dataset=None):
         """Says how many tokens the last batch had, on all ranks together, with
         a schedule whose shares are of tokens; 0 if it had none. Call it once
         after each turn, on all ranks alike, before a save. A stage in which a
-        dataset had turns, and no call, is an error at its end."""
+        dataset had turns, and no call, is an error at its end.
+
+        dataset: whose tokens they are, by number or name, if a call after an
+        earlier turn of the stage was forgotten."""
         if not self._running:
             raise ValueError("this Mix has no schedule")
-        if self._heard == self.step:
-            raise ValueError("had was called after this turn: call it once, "
-                             "with the tokens of all ranks together")
+        if not self._running.tokens:
+            raise ValueError("the shares of this schedule are of turns: give "
+                             "it means for shares of tokens")
+        tokens = whole("tokens", tokens, 0, 2**31)
+        source = OFF if dataset is None else self._number(dataset)
+        if not self._to_tell and dataset is None:
+            raise ValueError("had is of the turn that next has just served: "
+                             "call it once, with the tokens of all ranks "
+                             "together")
         self._ahead = None
-        check(c.schedule_had(self._running.place, self._memory,
-                             whole("tokens", tokens, 0, 2**64)))
-        self._heard = self.step
+        check(c.schedule_had(self._running.place, self._memory, source, tokens))
+        if dataset is None:
+            self._to_tell = False
+
+    def _number(self, dataset):
+        """That of a dataset."""
+        if not isinstance(dataset, str):
+            return whole("dataset", dataset, 0, len(self._descs))
+        if dataset not in (self._names or ()):
+            raise ValueError(f"there is no dataset {shown(dataset)}")
+        return self._names.index(dataset)
 
     def seek(self, step):
         if not self._running:
@@ -167,6 +188,7 @@ class Mix(Recorded, samplers.Mix):
         step, running = whole("step", step, 0, TURNS), self._running
         back = step < max(running.place.begin, self._loaded_at)
         if back:
+            self._check_whole()
             running = self._at_start()
         # Nothing moves before all stages on the way are known to be possible.
         way = None
@@ -178,7 +200,7 @@ class Mix(Recorded, samplers.Mix):
         if way:
             self._go(*way)
         if step != self.step:
-            self._heard = None
+            self._to_tell = False
             c.schedule_forget(self._running.place)
         super().seek(step)
 
@@ -189,6 +211,10 @@ class Mix(Recorded, samplers.Mix):
         place, begin, stage = ahead.place, ahead.place.end, ahead.next_stage()
         # With tokens only the stage that begins here is known.
         if ahead.tokens and (place.end > here or step - here > stage[2]):
+            if step < self.step:
+                raise ValueError("with shares of tokens, turns before this "
+                                 "stage, or before the loaded state, are no "
+                                 "more known: load an earlier state")
             check(SCHEDULE_ETOKENS)
         while step - place.end > stage[2]:
             if place.end - begin + stage[2] >= 2**31:
@@ -218,9 +244,33 @@ class Mix(Recorded, samplers.Mix):
         """A turn beyond the present stage, or a past one, of a run that goes
         straight."""
         past = turn < self.step
-        if not self._ahead or not self._ahead.reaches(turn, past):
+        # With tokens it depends on what was told since.
+        if (not self._ahead or self._running.tokens or
+                not self._ahead.reaches(turn, past)):
             self._ahead = self._look_ahead(from_start=past)
         return self._ahead.at(turn, rank)
+
+    def _check_whole(self, straight=False):
+        """Refuses stages from turn 0 on, unless the schedule began there, or
+        nothing else is known and straight=True says so."""
+        if self._whole is None and self._began_with_an_event():
+            self._whole = True
+        if self._whole is None and self._record().knows_all_of(self.epoch):
+            self._whole = False
+        if self._whole or straight and self._whole is None:
+            return
+        raise ValueError("earlier turns follow from turn 0 on, and " + (
+            "this schedule began later" if self._whole is False else
+            "without its history this state does not say whether the schedule "
+            "began there") + ": load an earlier state")
+
+    def _began_with_an_event(self):
+        """Whether something was done at turn 0 of this epoch: a schedule that
+        begins there sets weights."""
+        start = self.epoch, 0
+        return any((stretch.begin_epoch, stretch.begin_step) == start ==
+                   (stretch.end_epoch, stretch.end_step)
+                   for stretch in self._record().stretches())
 
     def _at_start(self):
         return Running(self._schedule, self._names, len(self._descs), 0)
@@ -231,6 +281,7 @@ class Mix(Recorded, samplers.Mix):
         plain, running = object.__new__(samplers.Mix), self._running
         plain.__setstate__((self._made[:4], samplers.Mix.save(self)))
         if from_start:
+            self._check_whole(straight=True)
             plain.begin(self.epoch)
             running = self._at_start()
         return Ahead(plain, running, from_start)
@@ -325,7 +376,13 @@ class Mix(Recorded, samplers.Mix):
             running = stages and self._stage_of(stages, inner)
             super().load((history or b"") + inner)
         self._run_from(self.step)
-        self._running, self.changes = running or self._running, changes
+        self.changes = changes
+        if running:
+            self._running = running
+            self._whole = True if running.place.begin == 0 else None
+        elif self._running and self.step and self._began_with_an_event():
+            # It would seem that the schedule began there.
+            self._begin_history()
 
     def _stage_of(self, stages, state):
         """The stage of a schedule's state beside a mix's."""

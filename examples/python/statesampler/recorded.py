@@ -17,7 +17,7 @@ from .samplers import as_bytes, split
 # What a place in an epoch does not know, and its history may.
 _BEFORE_BASE = ERANGE_BASE, ERANGE_SERVED
 
-# The most bytes that a history may take in each state.
+# A history that has room for so many bytes, in each state, gets no more.
 _MOST = 2**22
 
 
@@ -51,9 +51,10 @@ class Recorded:
             if code == HISTORY_EORDER:
                 self._begin_history()
             elif ctypes.sizeof(self._bytes) >= _MOST:
+                size = c.history_save(self._history)
                 self._begin_history()
                 warnings.warn(
-                    f"the history has {_MOST >> 20} MB, and begins anew at "
+                    f"the history has {size / 1e6:.1f} MB, and begins anew at "
                     f"step {self.step} of epoch {self.epoch}: keep a state "
                     "from before that for questions about earlier steps",
                     stacklevel=3)
@@ -162,21 +163,21 @@ class Recorded:
         return self._record().at(epoch, step, rank)
 
     def _at_in(self, epoch, step, rank):
-        """With tail="carry", whose steps count on through all epochs, the last
-        one of this number that begins in an epoch: after a begin() there may be
-        several."""
+        """With tail="carry", whose steps count on through all epochs, the one
+        of this number to come, or the last one served, that begins in an epoch:
+        after a begin() there may be several."""
+        if step >= self.step:
+            ahead = self.plain()
+            ahead.seek(step)
+            if ahead.epoch == epoch:
+                return super().at(step, rank)
         record = self._record()
         served, found = record.begun(
             epoch, step, self._shape.rank if rank is None else
             whole("rank", rank, 0, 2**32))
         if found is not None:
             return found
-        if step >= self.step:
-            ahead = self.plain()
-            ahead.seek(step)
-            if ahead.epoch == epoch:
-                return super().at(step, rank)
-        elif not served:
+        if step < self.step and not served:
             raise ValueError(record.why(epoch, step))
         raise ValueError(f"step {step}: none begins in epoch {epoch}. With "
                          'tail="carry" steps count on through all epochs: '

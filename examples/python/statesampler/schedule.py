@@ -140,6 +140,13 @@ class Running:
         check(c.schedule_load(other.place, state, len(state)))
         return other
 
+    def copy(self):
+        """One that knows, too, what was told in the stage."""
+        other = self.loaded(self.save())
+        ctypes.memmove(other._shares, self._shares,
+                       ctypes.sizeof(self._shares))
+        return other
+
 
 class Ahead:
     """A copy of a mix and its schedule that goes on to look up turns. past: it
@@ -147,7 +154,7 @@ class Ahead:
     may have changed since."""
 
     def __init__(self, mix, running, past):
-        self._mix, self._running = mix, running.loaded(running.save())
+        self._mix, self._running = mix, running.copy()
         self._first, self._past = mix.step, past
 
     def reaches(self, turn, past):

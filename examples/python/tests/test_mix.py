@@ -187,6 +187,67 @@ class Schedules(unittest.TestCase):
             self.assertEqual(sources[:4], [0] * 4)
             self.assertEqual(sorted(sources[4:]), [0, 1, 1, 1])
 
+    def test_back_before_the_schedule(self):
+        """Stages are found from turn 0 on. A run whose schedule began later is
+        not taken for one that began there; nor is one of which that is not
+        known."""
+        def plan(turn):
+            return 10, [1, 3] if turn // 10 % 2 else [3, 1]
+
+        def make():
+            return Mix([50, 50], 0, 1, 2, schedule=Schedule(plan))
+
+        def loaded(state):
+            mix = make()
+            mix.load(state)
+            return mix
+
+        def check_refused(mix, words, straight):
+            before = mix.save()
+            for turn in 0, 7, 8, 20:
+                with self.assertRaisesRegex(ValueError, words):
+                    mix.seek(turn)
+                if straight:
+                    with self.assertRaisesRegex(ValueError, words):
+                        mix.at(turn, straight=True)
+                else:
+                    self.assertEqual(mix.at(turn, straight=True).tolist(),
+                                     at_0[turn])
+            self.assertEqual(mix.save(), before)
+            mix.seek(60)
+        whole = make()
+        at_0 = taken(whole, 40)
+        for first in None, [1, 2]:
+            before = Mix([50, 50], 0, 1, 2, weights=[3, 1], stop="never")
+            if first:
+                before.weigh(first)     # So would a schedule.
+            served = taken(before, 8)
+            one = loaded(before.save())
+            served += taken(one, 32)
+            state = one.save()
+            for mix in (copy.copy(one), loaded(state),
+                        loaded(loaded(state).save()), one):
+                if first is None:
+                    self.assertEqual([mix.at(turn).tolist()
+                                      for turn in range(40)], served)
+                known = first is None or mix is one
+                check_refused(mix, "and this schedule began later" if known
+                              else "this state does not say", known)
+            for epoch in 0, 3:
+                one.begin(epoch)
+                taken(one, 30)
+                for mix in one, loaded(one.save()):
+                    mix.seek(3)
+        for state in whole.save(), loaded(whole.save()).save():
+            mix = loaded(state)
+            mix.seek(3)
+            self.assertEqual(taken(mix, 37), at_0[3:])
+            mix = loaded(mix.save())    # after a seek back
+            mix.seek(17)
+            self.assertEqual(taken(mix, 23), at_0[17:])
+        check_refused(loaded(whole.save(history=False)),
+                      "without its history this state does not say", False)
+
     def test_impossible_on_the_way(self):
         """A seek over a stage that cannot be planned leaves the mix in its
         place, also one back or to the stage itself."""
@@ -257,10 +318,11 @@ class Schedules(unittest.TestCase):
                 mix.at(mix.step + 99)
             with self.assertRaisesRegex(ValueError, "stages to come"):
                 mix.seek(mix.step + 99)
-            # Nor does it go back first.
-            with self.assertRaisesRegex(ValueError, "stages to come"):
-                mix.seek(11)
-            self.assertEqual(mix.step, 6000)
+            again = copy.copy(mix)
+            for one, turn in (mix, 11), (again, 5999):
+                with self.assertRaisesRegex(ValueError, "no more known: load"):
+                    one.seek(turn)
+                self.assertEqual(one.step, 6000)
             mix.seek(10)
             self.assertEqual(mix.step, 10)
 
@@ -269,12 +331,17 @@ class Schedules(unittest.TestCase):
         nothing has then changed."""
         mix = Mix([500, 500], 0, 1, schedule=Schedule(
             lambda turn: (10, [1, 1]), means=[100, 100]))
+        unserved = {*range(1000)}
         for turn in range(20):
-            source = next(mix)[0] // 500
+            last = next(mix)
+            source = last[0] // 500
+            unserved -= {*last}
             if turn < 10 or source == 0:
                 mix.had(0 if source else 90)
         before = mix.save()
-        for refused in (lambda: next(mix), lambda: mix.seek(25)):
+        for refused in (lambda: next(mix), lambda: mix.seek(25),
+                        lambda: mix.at(20), lambda: mix.at(29),
+                        lambda: mix.locate(next(iter(unserved)))):
             with self.assertRaisesRegex(ValueError, "call had after each"):
                 refused()
         self.assertEqual(mix.save(), before)
@@ -284,6 +351,58 @@ class Schedules(unittest.TestCase):
             next(mix)
         mix.seek(10)        # Nothing need be told of turns that are skipped.
         self.assertEqual(mix.at(10), next(mix))
+
+    def test_tokens_told_late(self):
+        """Those of a turn whose call was forgotten."""
+        for lengths in [50, 50], {"a": 50, "b": 50}:
+            late, wanted = [Mix(lengths, 0, 1, 2, schedule=Schedule(
+                lambda turn: (4, [1, 1]), means=[10, 10])) for _ in range(2)]
+            for _ in range(4):
+                source = next(wanted)[0] // 50
+                wanted.had(30 - 20 * source)
+                if next(late)[0] // 50 == source == 1:
+                    late.had(10)
+            with self.assertRaisesRegex(ValueError, "call had after each"):
+                next(late)
+            before = late.save()
+            for dataset, words in ((2, "dataset should be"), (-1, "dataset sho"),
+                                   (.5, "dataset should be"),
+                                   ("c", "no dataset 'c'")):
+                with self.assertRaisesRegex(ValueError, words):
+                    late.had(30, dataset)
+            self.assertEqual(late.save(), before)
+            for dataset in 0, "a" if late.names else 0:
+                late.had(30, dataset=dataset)
+            self.assertEqual(next(late), next(wanted))
+            self.assertEqual(late.save(), wanted.save())
+
+    def test_tokens_of_no_turn(self):
+        """had is of a turn that was served here, and that nobody told of; else
+        nothing changes."""
+        def make():
+            mix = Mix([50, 50], 0, 1, 2, schedule=Schedule(
+                lambda turn: (10, [1, 1]), means=[10, 10]))
+            next(mix)
+            return mix
+        for act in (lambda mix: mix.had(10), lambda mix: mix.seek(5),
+                    lambda mix: mix.seek(0), lambda mix: mix.begin(0),
+                    lambda mix: mix.load(mix.save())):
+            mix = make()
+            act(mix)
+            before = mix.save()
+            with self.assertRaisesRegex(ValueError, "has just served: call it "
+                                        "once, with"):
+                mix.had(1000)
+            self.assertEqual(mix.save(), before)
+            next(mix)
+            mix.had(1000)
+            self.assertNotEqual(mix.save(), before)
+        mix = make()
+        for tokens in -1, 2**31:
+            with self.assertRaisesRegex(ValueError, "tokens should be an int"):
+                mix.had(tokens)
+        mix.seek(1)     # It does not move.
+        mix.had(2**31 - 1)
 
     def test_straight_beside_later(self):
         """What a straight run serves in past turns is not what this one serves
@@ -378,7 +497,7 @@ class Schedules(unittest.TestCase):
                 (lambda: Mix([9, 0], 0, 1, schedule=table).seek(99),
                  "a source with a share has no steps"),
                 (lambda: Mix([9, 9], 0, 1, schedule=table).had(3),
-                 "not in the schedule's stage"),
+                 "shares of this schedule are of turns"),
                 (lambda: Ledger(Mix([9], 0, 1, schedule=Schedule([(1, [1])])),
                                 64), "give the Mix weights instead"),
                 (lambda: next(Mix([9, 9], 0, 1, schedule=Schedule(

@@ -115,8 +115,10 @@ refused_questions() {
         finds 'no such file' err
         empty said
     done
-    status 1 straight state --rank 1 --steps 0..1
-    finds 'there are 1 ranks, from 0 on' err
+    for rank in 1 4294967295 4294967296 18446744073709551615; do
+        status 1 straight state --rank $rank --steps 0..1
+        finds 'there are 1 ranks, from 0 on' err
+    done
     status 1 straight state --world-size 4294967295 \
         --batch-size 4294967295 --where 3
     finds 'world_size \* batch_size' err
@@ -391,6 +393,117 @@ END_OF_PROGRAM
     done
 }
 
+# Turns of a schedule's next stage, of which a mix's state does not know. The
+# run's history is in the file, or not.
+by_schedule() {
+    program indices
+    cat >stages.c <<'END_OF_PROGRAM'
+#define STATESAMPLER_IMPLEMENTATION
+#define STATESAMPLER_HOSTED
+#include "statesampler.h"
+#include "examples/extras/history.h"
+#define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&h, mix, weights)
+static history h;
+#include "examples/extras/schedule.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static unsigned char memory[HISTORY_MIX_BYTES(2, 9)];
+static unsigned char file[SCHEDULE_BYTES(2) + sizeof memory + 999];
+static statesampler_source sources[2];
+static schedule_source shares[2];
+static uint32_t weights[2];
+static statesampler_mix mix;
+static schedule s;
+
+static void must(int code)
+{
+    if (code < 0)
+        exit(1);
+}
+
+static uint32_t plan(schedule *of, uint64_t turn, void *context)
+{
+    (void)context;
+    of->sources[turn / 10 % 2].share = 9;
+    of->sources[1 - turn / 10 % 2].share = 1;
+    return 10;
+}
+
+static void go_to(uint64_t turn)
+{
+    uint64_t batch[1];
+    uint32_t source;
+    size_t count;
+
+    while (statesampler_mix_turn(&mix) < turn) {
+        must(schedule_follow(&s, &mix, plan, NULL));
+        must(statesampler_mix_next(&mix, batch, &count, &source));
+        printf("epoch 0 step %d rank 0 dataset %u: %d\n",
+               (int)statesampler_mix_turn(&mix) - 1, source,
+               (int)(*batch + statesampler_mix_offset(&mix, source)));
+    }
+}
+
+/* The schedule's state, the history's if it is asked for, and the mix's. */
+static void save(const char *path, int with_history)
+{
+    size_t size = SCHEDULE_BYTES(2), known = history_save(&h);
+    const size_t bytes = statesampler_mix_state_bytes(&mix);
+
+    must(schedule_save(&s, file, size));
+    if (with_history) {
+        memcpy(file + size, h.bytes, known);
+        size += known;
+    }
+    must(statesampler_mix_save(&mix, file + size, bytes));
+    must(statesampler_save_file(path, file, size + bytes));
+}
+
+int main(void)
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        const statesampler_desc desc = {.num_samples = 50, .stream = i,
+                                        .world_size = 1, .batch_size = 1};
+
+        must(statesampler_init(&sources[i].sampler, &desc));
+        sources[i].weight = 1;
+    }
+    must(statesampler_mix_init(&mix, sources, 2, STATESAMPLER_STOP_NEVER));
+    must(history_mix_init(&h, memory, sizeof memory, &mix));
+    schedule_init(&s, shares, weights, 2);
+    go_to(15);
+    save("known", 1);
+    save("alone", 0);
+    go_to(25);
+    return 0;
+}
+END_OF_PROGRAM
+    compile_here stages stages.c
+    ./stages >served
+    head -n 15 served >wanted
+    bin/indices --state known --steps 0..14 | same - wanted
+    sed -n 16,20p served >wanted
+    for state in known alone; do
+        straight $state --steps 15..19 | same - wanted
+        for steps in 19..20 20..20 21..21 999..999; do
+            status 1 straight $state --steps $steps
+            finds "turn [0-9]*: this state's schedule has a new stage at \
+turn 20, which schedule_at knows" err
+        done
+        # The last turn of the stage, and the one after it.
+        straight $state --where "$(sed -n '20s/.*: //p' served)" >said
+        finds 'step 19 ' said
+        set -- $(seq 0 99 | sed 's/^/--where /')
+        status 1 straight $state "$@"
+        finds 'epoch 0: turn 20: this state.s schedule has a new' said
+        sed -n 's/.* step \([0-9]*\) .*/\1/p' said | sort -n | tail -n 1 >last
+        equal "$(cat last)" 19
+    done
+}
+
 # The line of what a rank was served that has the answer of --where.
 line_of() { # ANSWER BATCH_SIZE
     sed 's/.*step \([0-9]*\).*slot \([0-9]*\).*/\1 \2/' "$1" |
@@ -508,6 +621,8 @@ list_tests() {
     add_test 'example indices: a history that begins late, and random draws' \
         by_late_history
     add_test "example indices: a mix's history answers, too" by_mix_history
+    add_test "example indices: a schedule's next stage is not guessed" \
+        by_schedule
     add_test 'example indices: a state that is damaged or missing is refused' \
         refused_questions
     add_test "example indices: --epoch: other epochs, and CARRY's" epoch_option
