@@ -681,10 +681,12 @@ static inline int schedule_pass(schedule *s, statesampler_mix *mix)
     code = SCHEDULE_WEIGH(mix, s->weights);
     if (code == STATESAMPLER_OK)
         code = SCHEDULE_SEEK(mix, s->end);
-    if (code == STATESAMPLER_OK)
+    if (code == STATESAMPLER_OK) {
+        s->begin = s->end; /* no turn before it has the weights of a stage */
         schedule_keep(s);
-    else
+    } else {
         schedule_go_back(s, mix);
+    }
     return code;
 }
 

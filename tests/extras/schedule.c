@@ -1095,6 +1095,61 @@ static void test_no_steps(void)
     CHECK(schedule_seek(&r.s, &r.mix, 99, tell_bad, &what) == STATESAMPLER_OK);
 }
 
+/* What a plan is that is impossible from a turn on. */
+typedef struct broken {
+    story tale;
+    uint64_t from;
+} broken;
+
+static uint32_t tell_until(schedule *s, uint64_t turn, void *context)
+{
+    broken *off = (broken *)context;
+    const uint32_t turns = tell(s, turn, &off->tale);
+
+    if (turn >= off->from)
+        s->sources[0].share = -1;
+    return turns;
+}
+
+/* After a seek that was refused on its way, all turns are as they are. */
+static void test_refused_seek(int cases)
+{
+    static run r, same, copy;
+    static unsigned char state[2 * STATE];
+    int k;
+
+    for (k = 0; k < cases; k++) {
+        broken off;
+        uint64_t turn;
+        size_t size;
+
+        off.tale = invent(0);
+        begin(&r, &off.tale);
+        take(&r, &off.tale, check_random(50));
+        off.from = r.s.end + check_random(100);
+        CHECK(schedule_seek(&r.s, &r.mix, off.from + 2 * off.tale.longest,
+                            tell_until, &off) == SCHEDULE_ESHARES);
+        CHECK(statesampler_mix_turn(&r.mix) == r.s.end &&
+              r.s.end >= off.from);
+        turn = check_random(r.s.end);
+        begin(&same, &off.tale);
+        take(&same, &off.tale, turn);
+        CHECK(schedule_follow(&same.s, &same.mix, tell, &off.tale) ==
+              STATESAMPLER_OK);
+        size = save(&r, state);
+        begin(&copy, &off.tale);
+        load(&copy, state, size);
+        CHECK(schedule_at(&r.s, &r.mix, turn, NULL, NULL, NULL, tell,
+                          &off.tale) == 1);
+        CHECK(r.mix.base_turn <= turn && r.s.begin <= turn && turn < r.s.end);
+        CHECK(memcmp(r.weights, same.weights,
+                     off.tale.num_sources * sizeof *r.weights) == 0);
+        CHECK(schedule_seek(&copy.s, &copy.mix, turn, tell, &off.tale) ==
+              STATESAMPLER_OK);
+        check_alike(&copy, &same, &off.tale, 40);
+    }
+}
+
 static void test_refusals(void)
 {
     static run r;
@@ -1221,6 +1276,7 @@ int main(int argc, char **argv)
     test_tokens(reduced ? 3000 : 30000);
     test_size_of_shares();
     test_no_steps();
+    test_refused_seek(reduced ? 50 : 500);
     test_refusals();
     return check_done("schedule");
 }

@@ -1313,7 +1313,19 @@ test("schedules that are impossible", () => {
     worst = 2;
     const straight = new Mix([DESC, DESC], { stop: "never" });
     const alike = new Schedule(straight, () => ({ turns: 10, shares: [1, 2] }));
-    range(30).forEach(() => alike.next());
+    range(30).forEach((turn) => {
+        const serving = alike.next();
+        same(far.at(turn), serving);
+        if (turn >= 15) {
+            far.seek(turn);
+            same(far.next(), serving);
+            assert.throws(() => {
+                worst = -1;
+                far.seek(99);
+            }, { kind: "ESHARES" });
+            worst = 2;
+        }
+    });
     same(range(50).map(() => far.next().source),
          range(50).map(() => alike.next().source));
     same(hex(far.save()), hex(alike.save()));
