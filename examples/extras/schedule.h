@@ -460,16 +460,21 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
     int code;
 
     schedule_set_weights(s);
+    s->checked = STATESAMPLER_NONE;
     code = SCHEDULE_WEIGH(mix, s->weights);
-    s->checked = mix->base_turn;
+#ifndef SCHEDULE_SMALL
+    if (code != STATESAMPLER_OK)
+        s->weights[0] = 0; /* those of the present stage are gone */
+#endif
     return code;
 }
 
 /* --- with a mix ----------------------------------------------------------- */
 
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
-   by its turn it is, but it was weighed or loaded alone. (That moves its base:
-   so weights are not compared at each turn.) */
+   by its turn it is, but it was weighed or loaded alone. That moves its base to
+   its turn: so weights need not be compared at each turn, but once after that,
+   and at the base itself, where it may be done again. */
 static inline int schedule_check(schedule *s, const statesampler_mix *mix)
 {
     const uint64_t turn = statesampler_mix_turn(mix);
@@ -482,18 +487,20 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
     if (turn == s->end || s->weights[0] == 0 ||
-        (turn != s->begin && mix->base_turn == s->checked))
+        (turn != mix->base_turn && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
     s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
     for (i = 0; i < s->num_sources; i++)
         if (mix->sources[i].in_mix.weight != s->weights[i])
             return SCHEDULE_EWEIGHTS;
-    s->checked = mix->base_turn;
+    if (turn != mix->base_turn)
+        s->checked = mix->base_turn;
     return STATESAMPLER_OK;
 }
 
 /* Call it before each mix_next: where a stage ends, it begins the next one. If
-   it returns an error, nothing has changed. */
+   it returns an error, nothing has changed; but of a full history (see
+   history_error) s->weights are then not known until the next stage. */
 static inline int schedule_follow(schedule *s, statesampler_mix *mix,
                                   schedule_plan *plan, void *context)
 {

@@ -428,6 +428,53 @@ static void test_loaded_alone(int cases)
     CHECK(refused > cases / 2 && weighed > cases / 3);
 }
 
+/* One that is weighed or loaded alone where a stage begins, or is gone back to,
+   is found out one turn later, if not at once. */
+static void test_alone_at_base(void)
+{
+    static run r;
+    static unsigned char state[2 * STATE];
+    const uint32_t other[2] = {9, 1};
+    story tale = {2, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 1};
+    const size_t own = SCHEDULE_BYTES(2);
+    size_t size;
+    int way;
+
+    for (way = 0; way < 4; way++) {
+        begin(&r, &tale);
+        take(&r, &tale, 7);
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              STATESAMPLER_OK);
+        size = save(&r, state);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        CHECK(r.s.end - r.s.begin > 3);
+        take(&r, &tale, way / 2 * 2);
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) ==
+              STATESAMPLER_OK);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        CHECK((way % 2 ? statesampler_mix_weigh(&r.mix, other)
+                       : statesampler_mix_load(&r.mix, state + own,
+                                               size - own)) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
+    }
+    /* In mid-stage, after a load of both. */
+    begin(&r, &tale);
+    take(&r, &tale, 1);
+    while (r.s.end - r.s.begin < 3 ||
+           statesampler_mix_turn(&r.mix) != r.s.begin + 1)
+        take(&r, &tale, 1);
+    size = save(&r, state);
+    CHECK(statesampler_mix_load(&r.mix, state + own, size - own) ==
+          STATESAMPLER_OK);
+    take(&r, &tale, 1);
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&r.mix, r.s.begin + 1) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_weigh(&r.mix, other) == STATESAMPLER_OK);
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
+}
+
 /* A schedule that begins in mid-run, of turns or of tokens, goes on as one that
    is loaded there, and knows no earlier turn. */
 static void test_mid_run(int cases)
@@ -1264,6 +1311,7 @@ int main(int argc, char **argv)
     test_places(reduced ? 20 : 500);
     test_mid_run(reduced ? 50 : 500);
     test_loaded_alone(reduced ? 50 : 500);
+    test_alone_at_base();
     test_any_turn(reduced ? 10 : 200);
     test_moved_copies();
     test_other_ranks();
