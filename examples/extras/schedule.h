@@ -21,7 +21,8 @@
    Save s and mix together, with the weights. After a load, go on in the same
    way. If `plan` depends on its arguments alone, schedule_seek goes to any
    turn, and schedule_at says what any turn serves: one of a stage to come, and
-   after schedule_set_start also one of an earlier stage.
+   after schedule_set_start also one of an earlier stage, if the schedule began
+   at turn 0.
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
@@ -101,10 +102,10 @@ typedef struct schedule {
     uint32_t num_sources;
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
-       the stage are of tokens; the mix's base when it was seen to have the
-       weights. */
+       the stage are of tokens; whether it began in mid-run; the mix's base when
+       it was seen to have the weights. */
     uint64_t known;
-    uint32_t by_tokens;
+    uint32_t by_tokens, late;
     uint64_t checked;
 } schedule;
 
@@ -156,6 +157,13 @@ static inline const char *schedule_error(int code)
     }
 }
 
+/* Copies that were made now know nothing yet: see schedule_has_moved. */
+#ifndef SCHEDULE_SMALL
+#define schedule_reset_known(s) ((void)((s)->known = STATESAMPLER_NONE))
+#else
+#define schedule_reset_known(s) ((void)0)
+#endif
+
 /* Begins at turn 0 of a mix, unless schedule_start follows. `sources` and
    `weights` have num_sources elements each, and are the schedule's from now
    on. */
@@ -166,8 +174,8 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->weights = weights;
     s->num_sources = num_sources;
     s->begin = s->end = s->checked = 0;
-    s->by_tokens = 0;
-    s->known = STATESAMPLER_NONE;
+    s->by_tokens = s->late = 0;
+    schedule_reset_known(s);
     memset(sources, 0, num_sources * sizeof *sources);
     memset(weights, 0, num_sources * sizeof *weights);
     while (num_sources != 0)
@@ -175,10 +183,13 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
 }
 
 /* For a mix in mid-run: after schedule_init, the first stage begins at this
-   turn, and no source is owed anything there. */
+   turn, and no source is owed anything there. Nothing then goes back to before
+   the present stage, nor after a load: ETURN. For the way from turn 0 would not
+   be that of the run. */
 static inline void schedule_start(schedule *s, uint64_t turn)
 {
     s->begin = s->end = turn;
+    s->late = turn != 0;
 }
 
 /* --- shares as whole numbers ---------------------------------------------- */
@@ -608,7 +619,7 @@ static inline int schedule_is_past(const schedule *s,
 static inline int schedule_check_start(schedule *s, uint64_t turn,
                                        schedule_plan *plan, void *context)
 {
-    if (s->sources[0].epoch == STATESAMPLER_NONE)
+    if (s->late || s->sources[0].epoch == STATESAMPLER_NONE)
         return SCHEDULE_ETURN;
     if (turn > plan(s, 0, context) && s->sources[0].mean != 0)
         return SCHEDULE_ETOKENS;
@@ -736,9 +747,10 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
 /* Moves to any turn, in the time that it takes to plan the stages between; back
    to an earlier stage, those from turn 0 on. A run that goes back is one that
    goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
-   is in an earlier stage, and turn 0 is not known. ETOKENS: stages to come are
-   not known. If a stage on the way is impossible, or a history is full, both
-   are then at its beginning, or at that of one before it. */
+   is in an earlier stage, and turn 0 is not known, or the schedule began in
+   mid-run. ETOKENS: stages to come are not known. If a stage on the way is
+   impossible, or a history is full, both are then at its beginning, or at that
+   of one before it. */
 static inline int schedule_seek(schedule *s, statesampler_mix *mix,
                                 uint64_t turn, schedule_plan *plan,
                                 void *context)
@@ -754,7 +766,7 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
     }
     if (code == STATESAMPLER_OK && turn > s->end)
         code = schedule_seek_on(s, mix, turn, plan, context);
-    s->known = STATESAMPLER_NONE;
+    schedule_reset_known(s);
     if (code != STATESAMPLER_OK)
         return code;
     if (turn != statesampler_mix_turn(mix))
@@ -898,9 +910,6 @@ static inline uint64_t schedule_head(const schedule *s)
     return (uint64_t)s->num_sources << 32 | 0x31435353u;
 }
 
-/* In the first turn of a stage, which is far below, if it is by tokens. */
-#define SCHEDULE_TOKENS ((uint64_t)1 << 63)
-
 /* Writes the state: SCHEDULE_BYTES(num_sources) bytes, the same on all
    machines. ECAPACITY: size is smaller. */
 static inline int schedule_save(const schedule *s, void *out, size_t size)
@@ -912,7 +921,9 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     if (size < needed)
         return STATESAMPLER_ECAPACITY;
     schedule_store(to, schedule_head(s));
-    schedule_store(to + 8, s->begin | (s->by_tokens ? SCHEDULE_TOKENS : 0));
+    /* No turn comes up to the two highest bits. */
+    schedule_store(to + 8, s->begin | (uint64_t)s->by_tokens << 63 |
+                               (uint64_t)s->late << 62);
     schedule_store(to + 16, s->end);
     for (i = 0; i < s->num_sources; i++)
         schedule_store(to + 24 + 8 * (size_t)i, (uint64_t)s->sources[i].owed);
@@ -960,9 +971,10 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     if (code != STATESAMPLER_OK)
         return code;
     s->by_tokens = from[15] >> 7;
-    s->begin = schedule_read(from + 8) & ~SCHEDULE_TOKENS;
+    s->late = from[15] >> 6 & 1;
+    s->begin = schedule_read(from + 8) << 2 >> 2;
     s->end = schedule_read(from + 16);
-    s->known = STATESAMPLER_NONE;
+    schedule_reset_known(s);
     s->weights[0] = 0;
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =

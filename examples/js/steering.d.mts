@@ -126,7 +126,8 @@ export interface Schedule<T extends number | bigint = number>
     /** Where a stage ends, begins the next one. */
     follow(): void;
     /** To any turn below 2^45. Before the present stage: as if the run went
-        straight from turn 0. Goes up to a stage that is impossible. */
+        straight from turn 0, if the schedule began there. Goes up to a stage
+        that is impossible. */
     seek(turn: Whole): void;
     /** What a turn serves, in the same way. */
     at(turn: Whole): Turn<Indices<T>> | null;

@@ -475,6 +475,21 @@ static void test_alone_at_base(void)
     CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
 }
 
+/* It does not go back to before its stage. */
+static void check_late(run *r, story *tale)
+{
+    static unsigned char before[2 * STATE], after[2 * STATE];
+    const uint64_t earlier = r->s.begin - 1;
+    size_t count;
+
+    (void)save(r, before);
+    CHECK(schedule_seek(&r->s, &r->mix, earlier, tell, tale) ==
+          SCHEDULE_ETURN);
+    CHECK(schedule_at(&r->s, &r->mix, earlier, NULL, &count, NULL, tell,
+                      tale) == SCHEDULE_ETURN);
+    CHECK(memcmp(before, after, save(r, after)) == 0);
+}
+
 /* A schedule that begins in mid-run, of turns or of tokens, goes on as one that
    is loaded there, and knows no earlier turn. */
 static void test_mid_run(int cases)
@@ -501,6 +516,19 @@ static void test_mid_run(int cases)
         begin(&r, &tale);
         load(&r, state, size);
         take(&r, &tale, 100);
+        check_late(&r, &tale);
+        size = save(&r, state);
+        begin(&r, &tale);
+        load(&r, state, size);
+        check_late(&r, &tale);
+        /* One that was loaded over it is what it is. */
+        begin(&r, &tale);
+        size = save(&r, state);
+        take(&r, &tale, 1);
+        schedule_start(&r.s, 1);
+        load(&r, state, size);
+        take(&r, &tale, r.s.end + 1);
+        CHECK(schedule_seek(&r.s, &r.mix, 0, tell, &tale) == STATESAMPLER_OK);
     }
 }
 

@@ -1211,7 +1211,18 @@ test("a schedule that begins in mid-run", () => {
     });
     same(sources.slice(0, 4), [0, 0, 0, 0]);
     same(sources.slice(4).sort(), [0, 1, 1, 1]);
-    refuses([mix, schedule], () => mix.seek(4), { kind: "ETURN" });
+    const past = [() => mix.seek(4), () => mix.at(4), () => mix.at(8)];
+    for (const call of past)
+        refuses([mix, schedule], call, { kind: "ETURN" });
+    /* Nor in a process that has seen turn 0. */
+    const again = new RecordedMix([DESC, DESC], { stop: "never" });
+    const loaded = new Schedule(again, () => ({ turns: 4, shares: [1, 3] }));
+    again.load(mix.save());
+    loaded.load(schedule.save());
+    for (const turn of [4, 8]) {
+        refuses([again, loaded], () => loaded.seek(turn), { kind: "ETURN" });
+        refuses([again, loaded], () => loaded.at(turn), { kind: "ETURN" });
+    }
 });
 
 test("a mix that is loaded without its schedule", () => {
