@@ -462,7 +462,8 @@ static inline int history_served(const history_stretch *stretch, uint64_t epoch,
 
 /* Whether the run passed over a step at the stretch's end: by a seek from
    end_step to to_step, or, if to_epoch is not end_epoch, by the beginning of
-   to_epoch. */
+   to_epoch. It need not exist either: history_at says so, too. (After that a
+   walk over a mix's history may be past its stretch, and has to end.) */
 static inline int history_skipped(const history_stretch *stretch,
                                   uint64_t epoch, uint64_t step)
 {

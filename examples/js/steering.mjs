@@ -439,7 +439,10 @@ export class History extends Tagged {
         let why = isBefore(this.#since) ? this.#unknown(what) : null;
         this.#stretches((r, stretch) => {
             const { begin, end, to } = stretch;
-            if (!isBefore(end) && isBefore(to))
+            /* (Such a question must not take a mix past its stretch.) */
+            if (!isBefore(end) && isBefore(to) &&
+                (this.#sources > 0n && epoch > end[0] ||
+                 c.at(r, 0, epoch, at, 0) > 0))
                 why ??= this.#skipped(what, stretch);
             if (!isBefore(end) || isBefore(begin))
                 return;
