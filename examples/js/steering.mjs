@@ -629,6 +629,8 @@ export class Schedule extends Tagged {
             }
             if (keeps ?? (code >= 0 && failed.length === 0))
                 this.#keep(s);
+            if (code < 0)
+                this.#end = this.#begin; /* the next turn asks C */
             if (failed.length > 0)
                 throw failed[0];
             check(code);
