@@ -42,7 +42,7 @@
 
    Define SCHEDULE_SMALL before the include for less code, if no history that is
    noted can be full, and copies are loaded anew for each turn that is asked
-   for: nothing then answers EMOVED. */
+   for: nothing then answers EMOVED; nor EMANY, so that tokens must be fewer. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -81,6 +81,7 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_EHAD (-1310)
 #define SCHEDULE_EWEIGHTS (-1311)
 #define SCHEDULE_EMOVED (-1312)
+#define SCHEDULE_EMANY (-1313)
 
 typedef struct schedule_source {
     double share;    /* in the next stage, beside the other shares: yours */
@@ -127,8 +128,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ETURNS:
         return "a stage should have 1 to 2^28 turns";
     case SCHEDULE_EMEANS:
-        return "means should be 0 for all sources, or 1 to 2^31 - 1 for all, "
-               "and so in all stages";
+        return "means should be 1 to 2^31 - 1 for all sources in all stages, "
+               "or 0 for all, without had";
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
@@ -151,6 +152,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_EMOVED:
         return "these copies were asked for another turn, and know this one no "
                "more: load the states again";
+    case SCHEDULE_EMANY:
+        return "the tokens of a turn should be below 2^31";
 #endif
     default:
         return statesampler_error(code);
@@ -531,13 +534,17 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
    2^31, and perhaps 0. ERANGE: the mix has no such source. EMEANS: shares are
-   not of tokens, or these are too many. */
+   not of tokens. EMANY: these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     if (source >= s->num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
-    if (!s->by_tokens || tokens >= (uint64_t)SCHEDULE_ONE)
+    if (!s->by_tokens)
         return SCHEDULE_EMEANS;
+#ifndef SCHEDULE_SMALL
+    if (tokens >= (uint64_t)SCHEDULE_ONE)
+        return SCHEDULE_EMANY;
+#endif
     s->sources[source].owed -= (int64_t)tokens;
     s->sources[source].untold = 0;
     return STATESAMPLER_OK;

@@ -717,7 +717,8 @@ export class Schedule extends Tagged {
 
     /* How many tokens the batch of a turn had, on all ranks together. */
     had(source, tokens) {
-        const number = half("source", source), many = big("tokens", tokens);
+        const number = half("source", source);
+        const many = big("tokens", tokens, 31n);
         this.#alone(0, (s) => {
             check(c.schedule_had(s, number, many));
             this.#bytes = get(s, this.#bytes.length);

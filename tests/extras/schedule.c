@@ -929,7 +929,7 @@ static void check_loaded_tokens(run *r, uint32_t *means)
     CHECK(schedule_had(&other.s, 0, 9) == SCHEDULE_EMEANS);
     load(&other, state, size);
     CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE) ==
-          SCHEDULE_EMEANS);
+          SCHEDULE_EMANY);
     CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE - 1) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) == 1);
@@ -1322,7 +1322,7 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
-    for (i = 0; i < 12; i++)
+    for (i = 0; i < 13; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
 }

@@ -1298,7 +1298,10 @@ test("schedules that are impossible", () => {
         refuses([mix, schedule], () => schedule.seek(9), what);
     }
     refuses([schedule], () => schedule.had(2, 5), { kind: "ERANGE" });
-    refuses([schedule], () => schedule.had(0, 5), { kind: "EMEANS" });
+    refuses([schedule], () => schedule.had(0, 5), { kind: "EMEANS",
+        message: /^means should be 1 to 2\^31 - 1 .* without had$/ });
+    refuses([schedule], () => schedule.had(0, 2 ** 31),
+            /^RangeError: tokens must be .* 2\^31 - 1, not 2147483648/);
     refuses([schedule], () => schedule.had(-1, 5), /^RangeError: source must/);
     refuses([schedule], () => schedule.had(0, -5), /^RangeError: tokens must/);
     answer = good;
