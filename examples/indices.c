@@ -232,6 +232,8 @@ static void tell_skipped(const history_stretch *stretch, uint64_t step)
 static void explain(uint64_t step)
 {
     const history_stretch *stretch;
+    uint32_t source;
+    size_t count;
     int is_first = 1;
 
     for (open_walk(); (stretch = next_stretch()) != NULL; is_first = 0) {
@@ -242,8 +244,11 @@ static void explain(uint64_t step)
                          "history knows step %" PRIu64 " of epoch %" PRIu64
                          " and later", step, r.epoch, stretch->begin_step,
                          stretch->begin_epoch);
-        if (history_skipped(stretch, r.epoch, step))
-            tell_skipped(stretch, step);
+        if (history_skipped(stretch, r.epoch, step)) {
+            if (read_served(step, 0, &count, &source))
+                tell_skipped(stretch, step);
+            break; /* the walk may be past its stretch now */
+        }
     }
     example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": the run has not "
                  "served it", step, r.epoch);

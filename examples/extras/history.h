@@ -36,8 +36,9 @@
    see history_skipped. For mixes, "step" is the turn, and the functions have
    _mix in their names. The time of a walk grows with the events alone.
 
-   Define HISTORY_SMALL before the include for less code: a walk over a mix's
-   history of many weights then takes longer. */
+   Define HISTORY_SMALL before the include for less code, if no history can be
+   full: nothing then says what EFULL is. A walk over a mix's history of many
+   weights also takes longer then. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -88,8 +89,10 @@ typedef struct history {
 static inline const char *history_error(int code)
 {
     switch (code) {
+#ifndef HISTORY_SMALL
     case HISTORY_EFULL:
         return "the history has no room for an event";
+#endif
     case HISTORY_EORDER:
         return "the run is before the last event of the history";
     case HISTORY_EOTHER:
@@ -459,7 +462,8 @@ static inline int history_served(const history_stretch *stretch, uint64_t epoch,
 
 /* Whether the run passed over a step at the stretch's end: by a seek from
    end_step to to_step, or, if to_epoch is not end_epoch, by the beginning of
-   to_epoch. */
+   to_epoch. It need not exist either: history_at says so, too. (After that a
+   walk over a mix's history may be past its stretch, and has to end.) */
 static inline int history_skipped(const history_stretch *stretch,
                                   uint64_t epoch, uint64_t step)
 {

@@ -21,7 +21,8 @@
    Save s and mix together, with the weights. After a load, go on in the same
    way. If `plan` depends on its arguments alone, schedule_seek goes to any
    turn, and schedule_at says what any turn serves: one of a stage to come, and
-   after schedule_set_start also one of an earlier stage.
+   after schedule_set_start also one of an earlier stage, if the schedule began
+   at turn 0.
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
@@ -41,7 +42,7 @@
 
    Define SCHEDULE_SMALL before the include for less code, if no history that is
    noted can be full, and copies are loaded anew for each turn that is asked
-   for: nothing then answers EMOVED. */
+   for: nothing then answers EMOVED; nor EMANY, so that tokens must be fewer. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -80,6 +81,7 @@ STATESAMPLER_WRAP_BEGIN
 #define SCHEDULE_EHAD (-1310)
 #define SCHEDULE_EWEIGHTS (-1311)
 #define SCHEDULE_EMOVED (-1312)
+#define SCHEDULE_EMANY (-1313)
 
 typedef struct schedule_source {
     double share;    /* in the next stage, beside the other shares: yours */
@@ -101,10 +103,10 @@ typedef struct schedule {
     uint32_t num_sources;
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
-       the stage are of tokens; the mix's base when it was seen to have the
-       weights. */
+       the stage are of tokens; whether it began in mid-run; the mix's base when
+       it was seen to have the weights. */
     uint64_t known;
-    uint32_t by_tokens;
+    uint32_t by_tokens, late;
     uint64_t checked;
 } schedule;
 
@@ -126,8 +128,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ETURNS:
         return "a stage should have 1 to 2^28 turns";
     case SCHEDULE_EMEANS:
-        return "means should be 0 for all sources, or 1 to 2^31 - 1 for all, "
-               "and so in all stages";
+        return "means should be 1 to 2^31 - 1 for all sources in all stages, "
+               "or 0 for all, without had";
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
@@ -150,11 +152,20 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_EMOVED:
         return "these copies were asked for another turn, and know this one no "
                "more: load the states again";
+    case SCHEDULE_EMANY:
+        return "the tokens of a turn should be below 2^31";
 #endif
     default:
         return statesampler_error(code);
     }
 }
+
+/* Copies that were made now know nothing yet: see schedule_has_moved. */
+#ifndef SCHEDULE_SMALL
+#define schedule_reset_known(s) ((void)((s)->known = STATESAMPLER_NONE))
+#else
+#define schedule_reset_known(s) ((void)0)
+#endif
 
 /* Begins at turn 0 of a mix, unless schedule_start follows. `sources` and
    `weights` have num_sources elements each, and are the schedule's from now
@@ -166,8 +177,8 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->weights = weights;
     s->num_sources = num_sources;
     s->begin = s->end = s->checked = 0;
-    s->by_tokens = 0;
-    s->known = STATESAMPLER_NONE;
+    s->by_tokens = s->late = 0;
+    schedule_reset_known(s);
     memset(sources, 0, num_sources * sizeof *sources);
     memset(weights, 0, num_sources * sizeof *weights);
     while (num_sources != 0)
@@ -175,10 +186,13 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
 }
 
 /* For a mix in mid-run: after schedule_init, the first stage begins at this
-   turn, and no source is owed anything there. */
+   turn, and no source is owed anything there. Nothing then goes back to before
+   the present stage, nor after a load: ETURN. For the way from turn 0 would not
+   be that of the run. */
 static inline void schedule_start(schedule *s, uint64_t turn)
 {
     s->begin = s->end = turn;
+    s->late = turn != 0;
 }
 
 /* --- shares as whole numbers ---------------------------------------------- */
@@ -460,16 +474,21 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
     int code;
 
     schedule_set_weights(s);
+    s->checked = STATESAMPLER_NONE;
     code = SCHEDULE_WEIGH(mix, s->weights);
-    s->checked = mix->base_turn;
+#ifndef SCHEDULE_SMALL
+    if (code != STATESAMPLER_OK)
+        s->weights[0] = 0; /* those of the present stage are gone */
+#endif
     return code;
 }
 
 /* --- with a mix ----------------------------------------------------------- */
 
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
-   by its turn it is, but it was weighed or loaded alone. (That moves its base:
-   so weights are not compared at each turn.) */
+   by its turn it is, but it was weighed or loaded alone. That moves its base to
+   its turn: so weights need not be compared at each turn, but once after that,
+   and at the base itself, where it may be done again. */
 static inline int schedule_check(schedule *s, const statesampler_mix *mix)
 {
     const uint64_t turn = statesampler_mix_turn(mix);
@@ -482,18 +501,20 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
     if (turn == s->end || s->weights[0] == 0 ||
-        (turn != s->begin && mix->base_turn == s->checked))
+        (turn != mix->base_turn && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
     s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
     for (i = 0; i < s->num_sources; i++)
         if (mix->sources[i].in_mix.weight != s->weights[i])
             return SCHEDULE_EWEIGHTS;
-    s->checked = mix->base_turn;
+    if (turn != mix->base_turn)
+        s->checked = mix->base_turn;
     return STATESAMPLER_OK;
 }
 
 /* Call it before each mix_next: where a stage ends, it begins the next one. If
-   it returns an error, nothing has changed. */
+   it returns an error, nothing has changed; but of a full history (see
+   history_error) s->weights are then not known until the next stage. */
 static inline int schedule_follow(schedule *s, statesampler_mix *mix,
                                   schedule_plan *plan, void *context)
 {
@@ -513,13 +534,17 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
    2^31, and perhaps 0. ERANGE: the mix has no such source. EMEANS: shares are
-   not of tokens, or these are too many. */
+   not of tokens. EMANY: these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     if (source >= s->num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
-    if (!s->by_tokens || tokens >= (uint64_t)SCHEDULE_ONE)
+    if (!s->by_tokens)
         return SCHEDULE_EMEANS;
+#ifndef SCHEDULE_SMALL
+    if (tokens >= (uint64_t)SCHEDULE_ONE)
+        return SCHEDULE_EMANY;
+#endif
     s->sources[source].owed -= (int64_t)tokens;
     s->sources[source].untold = 0;
     return STATESAMPLER_OK;
@@ -601,7 +626,7 @@ static inline int schedule_is_past(const schedule *s,
 static inline int schedule_check_start(schedule *s, uint64_t turn,
                                        schedule_plan *plan, void *context)
 {
-    if (s->sources[0].epoch == STATESAMPLER_NONE)
+    if (s->late || s->sources[0].epoch == STATESAMPLER_NONE)
         return SCHEDULE_ETURN;
     if (turn > plan(s, 0, context) && s->sources[0].mean != 0)
         return SCHEDULE_ETOKENS;
@@ -681,10 +706,12 @@ static inline int schedule_pass(schedule *s, statesampler_mix *mix)
     code = SCHEDULE_WEIGH(mix, s->weights);
     if (code == STATESAMPLER_OK)
         code = SCHEDULE_SEEK(mix, s->end);
-    if (code == STATESAMPLER_OK)
+    if (code == STATESAMPLER_OK) {
+        s->begin = s->end; /* no turn before it has the weights of a stage */
         schedule_keep(s);
-    else
+    } else {
         schedule_go_back(s, mix);
+    }
     return code;
 }
 
@@ -727,9 +754,10 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
 /* Moves to any turn, in the time that it takes to plan the stages between; back
    to an earlier stage, those from turn 0 on. A run that goes back is one that
    goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
-   is in an earlier stage, and turn 0 is not known. ETOKENS: stages to come are
-   not known. If a stage on the way is impossible, or a history is full, both
-   are then at its beginning, or at that of one before it. */
+   is in an earlier stage, and turn 0 is not known, or the schedule began in
+   mid-run. ETOKENS: stages to come are not known. If a stage on the way is
+   impossible, or a history is full, both are then at its beginning, or at that
+   of one before it. */
 static inline int schedule_seek(schedule *s, statesampler_mix *mix,
                                 uint64_t turn, schedule_plan *plan,
                                 void *context)
@@ -745,7 +773,7 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
     }
     if (code == STATESAMPLER_OK && turn > s->end)
         code = schedule_seek_on(s, mix, turn, plan, context);
-    s->known = STATESAMPLER_NONE;
+    schedule_reset_known(s);
     if (code != STATESAMPLER_OK)
         return code;
     if (turn != statesampler_mix_turn(mix))
@@ -889,9 +917,6 @@ static inline uint64_t schedule_head(const schedule *s)
     return (uint64_t)s->num_sources << 32 | 0x31435353u;
 }
 
-/* In the first turn of a stage, which is far below, if it is by tokens. */
-#define SCHEDULE_TOKENS ((uint64_t)1 << 63)
-
 /* Writes the state: SCHEDULE_BYTES(num_sources) bytes, the same on all
    machines. ECAPACITY: size is smaller. */
 static inline int schedule_save(const schedule *s, void *out, size_t size)
@@ -903,7 +928,9 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     if (size < needed)
         return STATESAMPLER_ECAPACITY;
     schedule_store(to, schedule_head(s));
-    schedule_store(to + 8, s->begin | (s->by_tokens ? SCHEDULE_TOKENS : 0));
+    /* No turn comes up to the two highest bits. */
+    schedule_store(to + 8, s->begin | (uint64_t)s->by_tokens << 63 |
+                               (uint64_t)s->late << 62);
     schedule_store(to + 16, s->end);
     for (i = 0; i < s->num_sources; i++)
         schedule_store(to + 24 + 8 * (size_t)i, (uint64_t)s->sources[i].owed);
@@ -951,9 +978,10 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     if (code != STATESAMPLER_OK)
         return code;
     s->by_tokens = from[15] >> 7;
-    s->begin = schedule_read(from + 8) & ~SCHEDULE_TOKENS;
+    s->late = from[15] >> 6 & 1;
+    s->begin = schedule_read(from + 8) << 2 >> 2;
     s->end = schedule_read(from + 16);
-    s->known = STATESAMPLER_NONE;
+    schedule_reset_known(s);
     s->weights[0] = 0;
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =

@@ -12,7 +12,7 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     ETURNS     a stage should have 1 to 2^28 turns
     EMEANS     means are not of all sources, or not of all stages
     ESTOP      the mix should have the stop rule "never"
-    ETURN      the mix is not in the schedule's stage, or its turn 0 not known
+    ETURN      the mix is not in the stage, or its turn 0 not known
     ETOKENS    of tokens, stages to come are not known
     ELATER     the sample is in none of the stages
     ESTEPS     a source has a share, but no steps
@@ -126,7 +126,8 @@ export interface Schedule<T extends number | bigint = number>
     /** Where a stage ends, begins the next one. */
     follow(): void;
     /** To any turn below 2^45. Before the present stage: as if the run went
-        straight from turn 0. Goes up to a stage that is impossible. */
+        straight from turn 0, if it began there. Goes up to a stage that is
+        impossible. */
     seek(turn: Whole): void;
     /** What a turn serves, in the same way. */
     at(turn: Whole): Turn<Indices<T>> | null;

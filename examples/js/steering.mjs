@@ -439,7 +439,10 @@ export class History extends Tagged {
         let why = isBefore(this.#since) ? this.#unknown(what) : null;
         this.#stretches((r, stretch) => {
             const { begin, end, to } = stretch;
-            if (!isBefore(end) && isBefore(to))
+            /* (Such a question must not take a mix past its stretch.) */
+            if (!isBefore(end) && isBefore(to) &&
+                (this.#sources > 0n && epoch > end[0] ||
+                 c.at(r, 0, epoch, at, 0) > 0))
                 why ??= this.#skipped(what, stretch);
             if (!isBefore(end) || isBefore(begin))
                 return;
@@ -626,6 +629,8 @@ export class Schedule extends Tagged {
             }
             if (keeps ?? (code >= 0 && failed.length === 0))
                 this.#keep(s);
+            if (code < 0)
+                this.#end = this.#begin; /* the next turn asks C */
             if (failed.length > 0)
                 throw failed[0];
             check(code);
@@ -712,7 +717,8 @@ export class Schedule extends Tagged {
 
     /* How many tokens the batch of a turn had, on all ranks together. */
     had(source, tokens) {
-        const number = half("source", source), many = big("tokens", tokens);
+        const number = half("source", source);
+        const many = big("tokens", tokens, 31n);
         this.#alone(0, (s) => {
             check(c.schedule_had(s, number, many));
             this.#bytes = get(s, this.#bytes.length);

@@ -1125,6 +1125,32 @@ static void test_full_schedule(void)
     CHECK(full > 10);
 }
 
+/* A turn that finds the history full changes nothing, so that with more memory,
+   and after a seek back to its stage's first turn, too, the run goes on. */
+static void test_full_stage(void)
+{
+    static stage_run r;
+    static schedule_source shares[MANY];
+    const uint64_t turns = 3;
+    schedule s;
+
+    begin_stages(&r);
+    scheduled = r.h;
+    schedule_init(&s, shares, r.weights, r.mix.num_sources);
+    for (; statesampler_mix_turn(&r.mix) < turns; serve_stage(&r, 1))
+        CHECK(schedule_follow(&s, &r.mix, three_turns, NULL) ==
+              STATESAMPLER_OK);
+    scheduled.capacity = scheduled.log.size + 8;
+    CHECK(schedule_follow(&s, &r.mix, three_turns, NULL) == HISTORY_EFULL);
+    CHECK(s.begin == 0 && s.end == turns);
+    scheduled.capacity = sizeof r.memory;
+    CHECK(schedule_seek(&s, &r.mix, 0, three_turns, NULL) == STATESAMPLER_OK);
+    r.records = 0;
+    for (; statesampler_mix_turn(&r.mix) < 5 * turns; serve_stage(&r, 1))
+        CHECK(schedule_follow(&s, &r.mix, three_turns, NULL) ==
+              STATESAMPLER_OK);
+}
+
 /* --- what is refused ------------------------------------------------------ */
 
 /* A run that seeks until its history is full does nothing then. */
@@ -1464,6 +1490,7 @@ int main(int argc, char **argv)
     test_long_stages();
     test_schedule();
     test_full_schedule();
+    test_full_stage();
     test_full();
     test_full_mix();
     test_forged_order();

@@ -428,6 +428,68 @@ static void test_loaded_alone(int cases)
     CHECK(refused > cases / 2 && weighed > cases / 3);
 }
 
+/* One that is weighed or loaded alone where a stage begins, or is gone back to,
+   is found out one turn later, if not at once. */
+static void test_alone_at_base(void)
+{
+    static run r;
+    static unsigned char state[2 * STATE];
+    const uint32_t other[2] = {9, 1};
+    story tale = {2, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 1};
+    const size_t own = SCHEDULE_BYTES(2);
+    size_t size;
+    int way;
+
+    for (way = 0; way < 4; way++) {
+        begin(&r, &tale);
+        take(&r, &tale, 7);
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              STATESAMPLER_OK);
+        size = save(&r, state);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        CHECK(r.s.end - r.s.begin > 3);
+        take(&r, &tale, way / 2 * 2);
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) ==
+              STATESAMPLER_OK);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        CHECK((way % 2 ? statesampler_mix_weigh(&r.mix, other)
+                       : statesampler_mix_load(&r.mix, state + own,
+                                               size - own)) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
+    }
+    /* In mid-stage, after a load of both. */
+    begin(&r, &tale);
+    take(&r, &tale, 1);
+    while (r.s.end - r.s.begin < 3 ||
+           statesampler_mix_turn(&r.mix) != r.s.begin + 1)
+        take(&r, &tale, 1);
+    size = save(&r, state);
+    CHECK(statesampler_mix_load(&r.mix, state + own, size - own) ==
+          STATESAMPLER_OK);
+    take(&r, &tale, 1);
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&r.mix, r.s.begin + 1) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_weigh(&r.mix, other) == STATESAMPLER_OK);
+    CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
+}
+
+/* It does not go back to before its stage. */
+static void check_late(run *r, story *tale)
+{
+    static unsigned char before[2 * STATE], after[2 * STATE];
+    const uint64_t earlier = r->s.begin - 1;
+    size_t count;
+
+    (void)save(r, before);
+    CHECK(schedule_seek(&r->s, &r->mix, earlier, tell, tale) ==
+          SCHEDULE_ETURN);
+    CHECK(schedule_at(&r->s, &r->mix, earlier, NULL, &count, NULL, tell,
+                      tale) == SCHEDULE_ETURN);
+    CHECK(memcmp(before, after, save(r, after)) == 0);
+}
+
 /* A schedule that begins in mid-run, of turns or of tokens, goes on as one that
    is loaded there, and knows no earlier turn. */
 static void test_mid_run(int cases)
@@ -454,6 +516,19 @@ static void test_mid_run(int cases)
         begin(&r, &tale);
         load(&r, state, size);
         take(&r, &tale, 100);
+        check_late(&r, &tale);
+        size = save(&r, state);
+        begin(&r, &tale);
+        load(&r, state, size);
+        check_late(&r, &tale);
+        /* One that was loaded over it is what it is. */
+        begin(&r, &tale);
+        size = save(&r, state);
+        take(&r, &tale, 1);
+        schedule_start(&r.s, 1);
+        load(&r, state, size);
+        take(&r, &tale, r.s.end + 1);
+        CHECK(schedule_seek(&r.s, &r.mix, 0, tell, &tale) == STATESAMPLER_OK);
     }
 }
 
@@ -854,7 +929,7 @@ static void check_loaded_tokens(run *r, uint32_t *means)
     CHECK(schedule_had(&other.s, 0, 9) == SCHEDULE_EMEANS);
     load(&other, state, size);
     CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE) ==
-          SCHEDULE_EMEANS);
+          SCHEDULE_EMANY);
     CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE - 1) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) == 1);
@@ -1095,6 +1170,61 @@ static void test_no_steps(void)
     CHECK(schedule_seek(&r.s, &r.mix, 99, tell_bad, &what) == STATESAMPLER_OK);
 }
 
+/* What a plan is that is impossible from a turn on. */
+typedef struct broken {
+    story tale;
+    uint64_t from;
+} broken;
+
+static uint32_t tell_until(schedule *s, uint64_t turn, void *context)
+{
+    broken *off = (broken *)context;
+    const uint32_t turns = tell(s, turn, &off->tale);
+
+    if (turn >= off->from)
+        s->sources[0].share = -1;
+    return turns;
+}
+
+/* After a seek that was refused on its way, all turns are as they are. */
+static void test_refused_seek(int cases)
+{
+    static run r, same, copy;
+    static unsigned char state[2 * STATE];
+    int k;
+
+    for (k = 0; k < cases; k++) {
+        broken off;
+        uint64_t turn;
+        size_t size;
+
+        off.tale = invent(0);
+        begin(&r, &off.tale);
+        take(&r, &off.tale, check_random(50));
+        off.from = r.s.end + check_random(100);
+        CHECK(schedule_seek(&r.s, &r.mix, off.from + 2 * off.tale.longest,
+                            tell_until, &off) == SCHEDULE_ESHARES);
+        CHECK(statesampler_mix_turn(&r.mix) == r.s.end &&
+              r.s.end >= off.from);
+        turn = check_random(r.s.end);
+        begin(&same, &off.tale);
+        take(&same, &off.tale, turn);
+        CHECK(schedule_follow(&same.s, &same.mix, tell, &off.tale) ==
+              STATESAMPLER_OK);
+        size = save(&r, state);
+        begin(&copy, &off.tale);
+        load(&copy, state, size);
+        CHECK(schedule_at(&r.s, &r.mix, turn, NULL, NULL, NULL, tell,
+                          &off.tale) == 1);
+        CHECK(r.mix.base_turn <= turn && r.s.begin <= turn && turn < r.s.end);
+        CHECK(memcmp(r.weights, same.weights,
+                     off.tale.num_sources * sizeof *r.weights) == 0);
+        CHECK(schedule_seek(&copy.s, &copy.mix, turn, tell, &off.tale) ==
+              STATESAMPLER_OK);
+        check_alike(&copy, &same, &off.tale, 40);
+    }
+}
+
 static void test_refusals(void)
 {
     static run r;
@@ -1192,7 +1322,7 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
-    for (i = 0; i < 12; i++)
+    for (i = 0; i < 13; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
 }
@@ -1209,6 +1339,7 @@ int main(int argc, char **argv)
     test_places(reduced ? 20 : 500);
     test_mid_run(reduced ? 50 : 500);
     test_loaded_alone(reduced ? 50 : 500);
+    test_alone_at_base();
     test_any_turn(reduced ? 10 : 200);
     test_moved_copies();
     test_other_ranks();
@@ -1221,6 +1352,7 @@ int main(int argc, char **argv)
     test_tokens(reduced ? 3000 : 30000);
     test_size_of_shares();
     test_no_steps();
+    test_refused_seek(reduced ? 50 : 500);
     test_refusals();
     return check_done("schedule");
 }
