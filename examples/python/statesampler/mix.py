@@ -130,8 +130,6 @@ class Mix(Recorded, samplers.Mix):
         """The schedule begins a stage at this turn, from which on turns are
         known."""
         self._ahead, self._running, self._loaded_at = None, None, turn
-        # Whether that was turn 0; None: the history may say.
-        self._whole = turn == 0
         self._to_tell = False   # The last turn's tokens.
         if self._schedule:
             self._running = Running(self._schedule, self._names,
@@ -188,7 +186,6 @@ class Mix(Recorded, samplers.Mix):
         step, running = whole("step", step, 0, TURNS), self._running
         back = step < max(running.place.begin, self._loaded_at)
         if back:
-            self._check_whole()
             running = self._at_start()
         # Nothing moves before all stages on the way are known to be possible.
         way = None
@@ -250,29 +247,11 @@ class Mix(Recorded, samplers.Mix):
             self._ahead = self._look_ahead(from_start=past)
         return self._ahead.at(turn, rank)
 
-    def _check_whole(self, straight=False):
-        """Refuses stages from turn 0 on, unless the schedule began there, or
-        nothing else is known and straight=True says so."""
-        if self._whole is None and self._began_with_an_event():
-            self._whole = True
-        if self._whole is None and self._record().knows_all_of(self.epoch):
-            self._whole = False
-        if self._whole or straight and self._whole is None:
-            return
-        raise ValueError("earlier turns follow from turn 0 on, and " + (
-            "this schedule began later" if self._whole is False else
-            "without its history this state does not say whether the schedule "
-            "began there") + ": load an earlier state")
-
-    def _began_with_an_event(self):
-        """Whether something was done at turn 0 of this epoch: a schedule that
-        begins there sets weights."""
-        start = self.epoch, 0
-        return any((stretch.begin_epoch, stretch.begin_step) == start ==
-                   (stretch.end_epoch, stretch.end_step)
-                   for stretch in self._record().stretches())
-
     def _at_start(self):
+        """The schedule at turn 0, from which on earlier stages are found."""
+        if self._running.place.late:
+            raise ValueError("earlier turns follow from turn 0 on, and this "
+                             "schedule began later: load an earlier state")
         return Running(self._schedule, self._names, len(self._descs), 0)
 
     def _look_ahead(self, from_start):
@@ -281,9 +260,8 @@ class Mix(Recorded, samplers.Mix):
         plain, running = object.__new__(samplers.Mix), self._running
         plain.__setstate__((self._made[:4], samplers.Mix.save(self)))
         if from_start:
-            self._check_whole(straight=True)
-            plain.begin(self.epoch)
             running = self._at_start()
+            plain.begin(self.epoch)
         return Ahead(plain, running, from_start)
 
     def at(self, step, rank=None, epoch=None, straight=False):
@@ -379,10 +357,6 @@ class Mix(Recorded, samplers.Mix):
         self.changes = changes
         if running:
             self._running = running
-            self._whole = True if running.place.begin == 0 else None
-        elif self._running and self.step and self._began_with_an_event():
-            # It would seem that the schedule began there.
-            self._begin_history()
 
     def _stage_of(self, stages, state):
         """The stage of a schedule's state beside a mix's."""
