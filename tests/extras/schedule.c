@@ -448,7 +448,7 @@ static void test_alone_at_base(void)
         size = save(&r, state);
         CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
         CHECK(r.s.end - r.s.begin > 3);
-        take(&r, &tale, way / 2 * 2);
+        take(&r, &tale, way >= 2 ? 2 : 0);
         CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) ==
               STATESAMPLER_OK);
         CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
