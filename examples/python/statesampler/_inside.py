@@ -98,11 +98,11 @@ class Takes:
 
     def are_all(self, batches):
         """Whether so many are all of a batch sampler that leaves out a few at
-        its end, with torch's len(). One's own may iterate the sampler."""
+        its end, with torch's len(). One's own may take long."""
         inner = getattr(self.counted, "batch_sampler", None)
         return (isinstance(inner, BatchSampler) and inner.drop_last and
                 type(inner).__len__ is BatchSampler.__len__ and
-                0 < len(inner) <= batches * self.at_once)
+                0 < len(self.counted) <= batches * self.at_once)
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
@@ -323,7 +323,8 @@ def _whole_steps(processes, sampler, inner):
     """Whether a sampler inside makes whole steps of each of its batches, as
     GRPO's copies do: accelerate then has no step to fill."""
     try:
-        step, dealt = processes * inner.batch_size, len(inner.sampler)
+        step = processes * inner.batch_size
+        dealt = sampler._len_of(inner.sampler)
     except (AttributeError, TypeError):
         return False
     return sampler.drop_last and dealt // max(len(sampler), 1) % step == 0
@@ -345,7 +346,7 @@ def _check_length(loader, sampler, takes):
     if takes.counted is not None:
         return
     try:
-        batches, items = len(loader), len(sampler)
+        batches, items = sampler._len_of(loader), len(sampler)
     except TypeError:
         return
     least, most = items // takes.unit, -(-items // takes.unit)

@@ -140,7 +140,7 @@ class StatefulLoader(_Stateful):
         return _Counted(self, functools.partial(iter, self.loader))
 
     def __len__(self):
-        return len(self.loader)
+        return self._counts._len_of(self.loader)
 
     def __getattr__(self, name):
         if name in ("loader", "set_epoch") or name.startswith("__"):
@@ -261,6 +261,9 @@ class CountedBatchSampler:
     def __iter__(self):
         """For each batch it notes how much was taken by then, and how much of
         that is not in a batch yet."""
+        if self.sampler._measured:
+            yield from self.batch_sampler
+            return
         marks, held = array.array("q", [0]), array.array("q", [0])
         given, ahead = 0, False
         for batch in self.batch_sampler:
@@ -277,7 +280,7 @@ class CountedBatchSampler:
         self._marks, self._held, self.ended = marks, held, True
 
     def __len__(self):
-        return len(self.batch_sampler)
+        return self.sampler._len_of(self.batch_sampler)
 
     def __getattr__(self, name):
         if name in ("batch_sampler", "sampler") or name.startswith("_"):

@@ -71,6 +71,7 @@ class _Resumable(Steps):
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
     _past = None            # What was done to the run, where that is kept.
     _own_batches = False    # It had batches of a user's own batch sampler.
+    _measured = False       # What iterates it only asks for a length.
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
                  read_ahead, changed, fingerprint, dataset=None):
@@ -160,6 +161,11 @@ class _Resumable(Steps):
     def _begin(self):
         """Begins an iteration, in the loop that is counted, or alone. Returns
         it, and the lists that it gives."""
+        if self._measured:
+            cursor = self._cursor.after(self._cursor.save())
+            cursor.begin(cursor.epoch)
+            this = Iteration(Begun(cursor))
+            return this, cursor.read(this.begun.state)
         if self._shared.in_worker():
             self._loop = self._loader = None
         loop = self._loop
@@ -179,6 +185,16 @@ class _Resumable(Steps):
             self._begun, self._uncounted = this.begun, True
             self._share()
         return this, self._cursor.read(this.begun.state)
+
+    @locked
+    def _len_of(self, thing):
+        """len() of what may iterate this sampler to know it. It then gives a
+        whole epoch, and stays where it is."""
+        before, self._measured = self._measured, True
+        try:
+            return len(thing)
+        finally:
+            self._measured = before
 
     @property
     def _iteration(self):

@@ -649,6 +649,44 @@ class NotCounted(unittest.TestCase):
                     ask()
         self.assertEqual(sampler.epoch, 1)
 
+    def test_a_length_that_iterates_the_sampler(self):
+        """As that of maskrcnn-benchmark's GroupedBatchSampler. It
+        is that of the whole epoch, and moves nothing, also amid one."""
+        class Listed(BatchSampler):
+            def __len__(self):
+                return len(list(iter(self)))
+
+        def given(sampler):
+            return Uncounted(range(20), batch_sampler=Listed(sampler, 3, False))
+
+        class Around(Ahead):
+            def __len__(self):
+                return len(list(iter(self.loader)))
+
+        kinds = (lambda sampler: StatefulLoader(given(sampler), sampler, 3),
+                 lambda sampler: StatefulLoader(Around(Uncounted(
+                     range(20), batch_sampler=CountedBatchSampler(
+                         Listed(sampler, 3, False), sampler))), sampler),
+                 lambda sampler: Counting(range(20), batch_sampler=(
+                     Listed(sampler, 3, False))))
+        for kind in kinds:
+            sampler = Distributed(range(20), 1, 0)
+            loader = kind(sampler)
+            for epoch in range(3):
+                for i, _ in enumerate(loader, 1):
+                    self.assertEqual((len(loader), sampler.epoch), (7, epoch))
+                    if i % 3:
+                        continue
+                    left = sampler.remaining
+                    resumed = Distributed(range(20), 1, 0)
+                    resumed.load_state_dict(loader.state_dict())
+                    again = kind(resumed)
+                    self.assertEqual(len(again), 7)
+                    self.assertEqual(resumed.remaining, left)
+                    self.assertEqual(sum(map(len, list(again))), left)
+                    self.assertEqual(resumed.epoch, epoch + 1)
+                self.assertEqual((len(loader), sampler.epoch), (7, epoch + 1))
+
     def test_ignites_skip(self):
         """Ignite 0.6.0 (de08e799, ignite/engine/deterministic.py): its batch
         sampler draws all batches before it leaves out the first."""
