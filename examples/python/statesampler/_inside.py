@@ -2,12 +2,18 @@
 takes, and whether something there does the sampler's work again. Classes of
 frameworks are known by package and name."""
 
+import itertools
+
 from torch.utils.data import BatchSampler, DataLoader
 
 from .torch_samplers import _Resumable
 
 # Each batch is what the sampler gave, cut by batch_size and drop_last.
 _PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", "statesampler.Batches"
+
+# Those that give the batches of the one inside, or some of them.
+_KEEP = ("accelerate.BatchSamplerShard", "accelerate.SkipBatchSampler",
+         "ignite.ReproducibleBatchSampler", "statesampler.CountedBatchSampler")
 
 # Classes that deal a sampler's items to ranks, one by one. (Lightning makes
 # them only where there are several.)
@@ -198,8 +204,8 @@ def _takes(base, layers, sampler, at_once, elsewhere):
     if not layers:
         found = base is not None and getattr(base, "sampler", 0) is sampler
         return Takes(at_once, elsewhere=elsewhere) if found else None
-    inner = layers[-1]
-    for each in _counted(layers):
+    known, inner = _known(layers)
+    for each in _counted(known):
         if each.sampler is sampler:
             return Takes(None, counted=each, at_once=at_once,
                          elsewhere=elsewhere)
@@ -209,6 +215,13 @@ def _takes(base, layers, sampler, at_once, elsewhere):
         return Takes(at_once * inner.batch_size, inner.drop_last,
                      elsewhere=elsewhere)
     return None
+
+
+def _known(layers):
+    """Those that keep batches as they are, and the one inside of these."""
+    known = [*itertools.takewhile(
+        lambda each: any(_is(each, name) for name in _KEEP), layers)]
+    return known, [*layers, None][len(known)]
 
 
 def _told(items, loader, found, elsewhere):
@@ -298,7 +311,7 @@ def _check_sampler(inner, sampler):
     if isinstance(inner, DataLoader) or inner is not None and (
             _name(type(inner)) in _PLAIN):
         other = inner.sampler
-    if isinstance(other, _Resumable):
+    if isinstance(other, _Resumable) and other is not sampler:
         raise ValueError(
             f"this {sampler._owner} is not the loader's sampler, which is "
             f"another {type(other).__name__}: pass that one")

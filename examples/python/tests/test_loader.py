@@ -748,6 +748,49 @@ class Items(unittest.TestCase):
             else:
                 self.assertEqual(len(list(served)), 5)
 
+    def test_a_batch_sampler_around_one_that_is_known(self):
+        """It may do anything with its batches: here it returns three in the
+        other order. With a CountedBatchSampler inside it is the same."""
+        class Buffered:
+            def __init__(self, batch_sampler):
+                self.batch_sampler = batch_sampler
+
+            def __len__(self):
+                return len(self.batch_sampler)
+
+            def __iter__(self):
+                batches = iter(self.batch_sampler)
+                for first in batches:
+                    yield from reversed([first, *itertools.islice(batches, 2)])
+
+        def make(around):
+            sampler = Distributed(range(40), 1, 0)
+            plain = BatchSampler(sampler, 4, False)
+            return sampler, Uncounted(range(40), batch_sampler=around(
+                plain, sampler))
+
+        for inner in (lambda plain, _: plain, CountedBatchSampler):
+            sampler, loader = make(lambda plain, sampler: Buffered(
+                inner(plain, sampler)))
+            with self.assertRaisesRegex(TypeError, "cannot see how much"):
+                StatefulLoader(loader, sampler)
+        turns = RoundRobin([20, 20], 4, 0, 1)
+        with self.assertRaisesRegex(TypeError, "cannot see how much"):
+            StatefulLoader(Uncounted(range(40), batch_sampler=(
+                Buffered(turns))), turns)
+        sampler, loader = make(lambda plain, sampler: CountedBatchSampler(
+            Buffered(plain), sampler))
+        served = []
+        for i, batch in enumerate(StatefulLoader(loader, sampler), 1):
+            served += batch
+            if i % 3:
+                continue
+            resumed, rest = make(lambda plain, sampler: CountedBatchSampler(
+                Buffered(plain), sampler))
+            resumed.load_state_dict(sampler.state_dict())
+            self.assertEqual(sorted(served + sum(StatefulLoader(
+                rest, resumed), [])), [*range(40)])
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
