@@ -229,7 +229,8 @@ def _told(items, loader, found, elsewhere):
     says, of which something between makes other batches."""
     if found is not None and found.unit == items:
         return found
-    if found is not None and isinstance(loader, DataLoader) and (
+    if found is not None and (
+            found.counted is not None or isinstance(loader, DataLoader) and
             type(loader).__len__ is DataLoader.__len__):
         _refuse_items(items, found.unit)
     return Takes(items, elsewhere=elsewhere)

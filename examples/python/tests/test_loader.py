@@ -791,6 +791,18 @@ class Items(unittest.TestCase):
             self.assertEqual(sorted(served + sum(StatefulLoader(
                 rest, resumed), [])), [*range(40)])
 
+    def test_items_beside_a_count(self):
+        """Whatever is around it: batches of any size have no number of
+        items."""
+        sampler = Distributed(range(40), 1, 0)
+        plain = Uncounted(range(40), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 4, False), sampler))
+        for loader in plain, Ahead(plain), Ahead(Ahead(plain)):
+            for items in 1, 4:
+                with self.assertRaisesRegex(ValueError, "CountedBatchSampler "
+                                            "counts"):
+                    StatefulLoader(loader, sampler, items)
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
