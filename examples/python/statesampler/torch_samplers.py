@@ -490,8 +490,9 @@ class _Resumable(Steps):
     @locked
     def state_dict(self, batches=None, epoch=None):
         """The state after the last batch that the loop received. After the
-        same batch it is the same on every rank: save rank 0's, but not to a
-        file that other ranks have not loaded yet. In a loop that no
+        same batch it is the same on every rank: ask on each, as a loop after a
+        break goes on only where it was asked for, and save rank 0's, but not
+        to a file that other ranks have not loaded yet. In a loop that no
         StatefulLoader counts, and after one, it raises RuntimeError: then say
         `epoch`, and `batches`.
 
