@@ -505,7 +505,9 @@ class _Resumable(Steps):
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
         too."""
-        if batches is not None and self._varies:
+        loop = self._loop
+        varies = self._varies if loop is None else loop.takes.counted
+        if batches is not None and varies:
             raise ValueError(
                 "the batches of a CountedBatchSampler may be of any size, so "
                 "that their number says no place: say state_dict(), after the "

@@ -803,6 +803,24 @@ class Items(unittest.TestCase):
                                             "counts"):
                     StatefulLoader(loader, sampler, items)
 
+    def test_another_loader_of_a_sampler(self):
+        """It does not change what the present loop's batches have."""
+        sampler = Distributed(range(40), 1, 0, batch_size=4)
+        mine = Counting(range(40), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 4, False), sampler))
+        loop = iter(mine)
+        next(loop)
+        StatefulLoader(sampler, sampler)
+        for options in {}, dict(epoch=0):
+            with self.assertRaisesRegex(ValueError, "may be of any size"):
+                sampler.state_dict(batches=1, **options)
+        sampler.begin(0)
+        loop = iter(Counting(range(40), 4, sampler=sampler))
+        next(loop)
+        Counting(range(40), batch_sampler=mine.batch_sampler)
+        self.assertEqual(raw(sampler.state_dict(batches=1)),
+                         raw(sampler.state_dict()))
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
