@@ -515,15 +515,18 @@ class _Resumable(Steps):
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
             cursor = self._in_epoch(epoch, batches)
-            return self._as_dict(cursor.save(), cursor)
-        self._settle_here()
-        if batches is not None:
-            cursor = self._after(batches, "batches")
-            return self._as_dict(cursor.save(), cursor)
-        state, loop = self._save(), self._loop
-        if loop is not None and not loop.asking:
+        else:
+            self._settle_here()
+            cursor = self._cursor
+            if batches is None:
+                self._save()
+            else:
+                cursor = self._after(batches, "batches")
+        state = cursor.save()
+        if loop is not None and not loop.asking and (
+                state == self._cursor.save()):
             loop.saved = loop.batches
-        return self._as_dict(state)
+        return self._as_dict(state, cursor)
 
     def _in_epoch(self, epoch, batches):
         """A cursor after so many batches of an epoch."""

@@ -821,6 +821,21 @@ class Items(unittest.TestCase):
         self.assertEqual(raw(sampler.state_dict(batches=1)),
                          raw(sampler.state_dict()))
 
+    def test_a_break_after_a_state_by_number(self):
+        """It goes on there if that was the present place, and only then."""
+        for options, goes_on in ((dict(batches=3), True),
+                                 (dict(batches=3, epoch=0), True),
+                                 (dict(batches=2), False),
+                                 (dict(batches=4, epoch=0), False),
+                                 (dict(epoch=0), False),
+                                 (dict(batches=3, epoch=1), False)):
+            sampler = Distributed(range(20), 1, 0, batch_size=4)
+            loader = Counting(range(20), 4, sampler=sampler)
+            for _ in itertools.islice(loader, 3):
+                pass
+            sampler.state_dict(**options)
+            self.assertEqual(len(list(loader)), 2 if goes_on else 5)
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
