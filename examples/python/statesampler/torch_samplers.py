@@ -153,7 +153,8 @@ class _Resumable(Steps):
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
-        self._own_batches = self._own_batches or takes.counted is not None
+        self._varies = takes.counted is not None
+        self._own_batches = self._own_batches or self._varies
         self._share()
         return loop
 
@@ -505,8 +506,9 @@ class _Resumable(Steps):
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
         too."""
-        loop = self._loop
-        varies = self._varies if loop is None else loop.takes.counted
+        loop, varies = self._loop, self._varies
+        if loop is not None and loop.goes_on():
+            varies = loop.takes.counted
         if batches is not None and varies:
             raise ValueError(
                 "the batches of a CountedBatchSampler may be of any size, so "
