@@ -171,8 +171,7 @@ def look_into(loader, sampler, items):
         for dealer in _nested(each, "sampler"):
             _check_dealer(dealer, sampler)
     _check_place(base, batches, sampler)
-    if len(_counted(layers)) < 2:   # Of several each may have a part of it.
-        sampler._check_dataset(getattr(base, "dataset", None))
+    _check_dataset(base, layers, sampler)
     processes, at_once, elsewhere = _processes(loader, layers)
     _check_processes(processes, sampler, layers)
     takes = _takes(base, layers, sampler, at_once, elsewhere)
@@ -192,6 +191,18 @@ def look_into(loader, sampler, items):
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
     return takes
+
+
+def _check_dataset(base, layers, sampler):
+    """A loader's dataset must be as long as the sampler's, unless something
+    unknown may make other indices of the sampler's, or add to them."""
+    inner = _known(layers)[1] if layers else base
+    dataset = getattr(base, "dataset", None)
+    own = getattr(sampler, sampler._dataset_is or "", None)
+    if inner is sampler or own is dataset or (
+            isinstance(inner, DataLoader) or _name(type(inner)) in _PLAIN) and (
+            inner.sampler is sampler):
+        sampler._check_dataset(dataset)
 
 
 def _counted(layers):

@@ -808,12 +808,15 @@ class Items(unittest.TestCase):
         sampler = Distributed(range(40), 1, 0, batch_size=4)
         mine = Counting(range(40), batch_sampler=CountedBatchSampler(
             BatchSampler(sampler, 4, False), sampler))
-        loop = iter(mine)
-        next(loop)
         StatefulLoader(sampler, sampler)
-        for options in {}, dict(epoch=0):
-            with self.assertRaisesRegex(ValueError, "may be of any size"):
-                sampler.state_dict(batches=1, **options)
+        loop = iter(mine)
+        for left in False, True:
+            next(iter(mine) if left else loop)
+            if not left:
+                StatefulLoader(sampler, sampler)
+            for options in {}, dict(epoch=0):
+                with self.assertRaisesRegex(ValueError, "may be of any size"):
+                    sampler.state_dict(batches=1, **options)
         sampler.begin(0)
         loop = iter(Counting(range(40), 4, sampler=sampler))
         next(loop)
@@ -835,6 +838,44 @@ class Items(unittest.TestCase):
                 pass
             sampler.state_dict(**options)
             self.assertEqual(len(list(loader)), 2 if goes_on else 5)
+
+    def test_indices_of_another_dataset(self):
+        """What gives other indices than the sampler, as P identities with K
+        samples of each, is not asked for the dataset's length."""
+        class Identities(BatchSampler):
+            def __iter__(self):
+                return ([4 * one + k for one in batch for k in range(4)]
+                        for batch in super().__iter__())
+
+        class Even:
+            def __init__(self, sampler):
+                self.sampler = sampler
+
+            def __len__(self):
+                return len(self.sampler)
+
+            def __iter__(self):
+                return (2 * index for index in self.sampler)
+
+        data = range(40)
+        for _ in range(2):
+            sampler = Distributed(range(10), 1, 0)
+            loader = Counting(data, batch_sampler=Identities(sampler, 2, False))
+            self.assertEqual(sorted(sum(loader, [])), [*data])
+            self.assertEqual(len(list(StatefulLoader(Uncounted(
+                data, batch_sampler=Identities(sampler, 2, False)), sampler,
+                2))), 5)
+            sampler = Distributed(range(20), 1, 0)
+            self.assertEqual(sorted(sum(StatefulLoader(Uncounted(
+                data, 4, sampler=Even(sampler)), sampler, 4), [])),
+                [*range(0, 40, 2)])
+        # But of its own dataset it must have all.
+        data = [*range(10)]
+        sampler = Distributed(data, 1, 0)
+        loader = Counting(data, batch_sampler=Identities(sampler, 2, False))
+        data.append(10)
+        with self.assertRaisesRegex(ValueError, "it has 10, but .* has 11"):
+            list(loader)
 
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
