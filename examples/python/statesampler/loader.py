@@ -102,7 +102,28 @@ class _Stateful:
         self._counts.load_state_dict(state_dict)
 
 
-class StatefulLoader(_Stateful):
+class _Around:
+    """Sets and deletes the attributes of what it is around, `_inner` of its
+    own. (Lightning takes an iterator away that workers have outlived.)"""
+
+    def __setattr__(self, name, value):
+        if self._is_inside(name):
+            setattr(vars(self)[self._inner], name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        if self._is_inside(name):
+            delattr(vars(self)[self._inner], name)
+        else:
+            super().__delattr__(name)
+
+    def _is_inside(self, name):
+        return (name not in vars(self) and not hasattr(type(self), name) and
+                hasattr(vars(self).get(self._inner), name))
+
+
+class StatefulLoader(_Around, _Stateful):
     """A loader that counts the batches of another one, so that the state of
     its sampler is that after the last batch it returned, whatever there is
     between. Loop over the outermost loader, and make this the outermost.
@@ -121,6 +142,7 @@ class StatefulLoader(_Stateful):
     the sampler's alone.
     """
 
+    _inner = "loader"
     _counts = _items = None     # Its own, whatever the loader has.
 
     def __init__(self, loader, sampler, items=None):
@@ -146,24 +168,6 @@ class StatefulLoader(_Stateful):
         if name in ("loader", "set_epoch") or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__} has no {name}")
         return getattr(self.loader, name)
-
-    # Lightning takes an iterator away that workers have outlived.
-
-    def __setattr__(self, name, value):
-        if self._is_loaders(name):
-            setattr(self.loader, name, value)
-        else:
-            super().__setattr__(name, value)
-
-    def __delattr__(self, name):
-        if self._is_loaders(name):
-            delattr(self.loader, name)
-        else:
-            super().__delattr__(name)
-
-    def _is_loaders(self, name):
-        return (name not in vars(self) and not hasattr(type(self), name) and
-                hasattr(vars(self).get("loader"), name))
 
 
 def _check_kind(who, sampler):
@@ -234,10 +238,10 @@ def _sized(batch):
     return list(batch)
 
 
-class CountedBatchSampler:
+class CountedBatchSampler(_Around):
     """A batch sampler of your own, around a sampler of this package. It notes
     how much each batch takes, so batches may be of any size. All other
-    attributes are those of your batch sampler.
+    attributes are those of your batch sampler, also to set and to delete.
 
     batch_sampler: any iterable of batches, each of which has what was taken
         for it. One that takes ahead, as to sort, must return each sample once
@@ -245,6 +249,9 @@ class CountedBatchSampler:
         end, as too few for a batch, it leaves out.
     sampler: the sampler it takes from.
     """
+
+    _inner = "batch_sampler"
+    sampler = ended = _marks = _held = None     # Its own.
 
     def __init__(self, batch_sampler, sampler):
         _check_kind(type(self).__name__, sampler)

@@ -877,6 +877,32 @@ class Items(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "it has 10, but .* has 11"):
             list(loader)
 
+    def test_to_set_what_a_batch_sampler_has(self):
+        """It is that of the batch sampler inside, but what is
+        CountedBatchSampler's own; also of a copy."""
+        class Mine(BatchSampler):
+            ended = _marks = _held = 7
+
+        sampler = Distributed(range(24), 1, 0)
+        mine = Mine(sampler, 4, False)
+        loader = Counting(range(24), batch_sampler=mine)
+        for batches in loader.batch_sampler, copy.copy(loader.batch_sampler):
+            self.assertEqual(len(list(loader)), 6)
+            batches.batch_size = 8
+            self.assertEqual((mine.batch_size, len(list(loader))), (8, 3))
+            mine.bound = 5
+            del batches.bound
+            self.assertFalse(hasattr(mine, "bound"))
+            batches.unknown = 5
+            self.assertFalse(hasattr(mine, "unknown"))
+            del batches.unknown
+            batches.sampler = sampler
+            batches.batch_size = 4
+            self.assertEqual((mine.ended, mine._marks), (7, 7))
+        batches = pickle.loads(pickle.dumps(CountedBatchSampler(
+            BatchSampler(sampler, 4, False), sampler)))
+        self.assertEqual(len(list(batches)), 6)
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
