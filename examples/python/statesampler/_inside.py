@@ -6,6 +6,7 @@ import itertools
 
 from torch.utils.data import BatchSampler, DataLoader
 
+from ._arguments import length_if_any
 from .torch_samplers import _Resumable
 
 # Each batch is what the sampler gave, cut by batch_size and drop_last.
@@ -370,9 +371,8 @@ def _check_length(loader, sampler, takes):
     """A number of items that was passed, or found, must be that of an epoch."""
     if takes.counted is not None:
         return
-    try:
-        batches, items = sampler._len_of(loader), len(sampler)
-    except TypeError:
+    batches, items = length_if_any(loader, sampler._len_of), sampler._length
+    if None in (batches, items):
         return
     least, most = items // takes.unit, -(-items // takes.unit)
     if not least <= batches <= most:

@@ -13,9 +13,9 @@ import torch.distributed as dist
 from torch.utils.data import ConcatDataset, DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import (choice, flag, items, length_of, other_fingerprint,
-                         own_fingerprint, shown, text_of, whole,
-                         whole_batch_size, world)
+from ._arguments import (choice, flag, items, length_if_any, length_of,
+                         other_fingerprint, own_fingerprint, shown, text_of,
+                         whole, whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
 from ._loops import Begun, Iteration, Loop, SharedEpoch, iterate
 from ._past import Past
@@ -123,18 +123,18 @@ class _Resumable(Steps):
     def _check_dataset(self, dataset):
         """Raises an error if samples of a DataLoader's would never come, or if
         it has not all."""
-        if self._described is None or not hasattr(dataset, "__len__"):
-            return
-        if self._described != len(dataset):
+        length = length_if_any(dataset)
+        if None not in (self._described, length) and (
+                self._described != length):
             raise ValueError(
                 f"{self._owner} takes {self._takes}: it has "
-                f"{self._described}, but the dataset has {len(dataset)}")
+                f"{self._described}, but the dataset has {length}")
 
     def _check_own_dataset(self):
         """The same of the one it was made of, which may change in place. After
         a resize the old one, or the new."""
         dataset = getattr(self, self._dataset_is or "", None)
-        if hasattr(dataset, "__len__") and len(dataset) != self._length_then:
+        if length_if_any(dataset) != self._length_then:
             self._check_dataset(dataset)
 
     @locked

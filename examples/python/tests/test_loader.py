@@ -903,6 +903,35 @@ class Items(unittest.TestCase):
             BatchSampler(sampler, 4, False), sampler)))
         self.assertEqual(len(list(batches)), 6)
 
+    def test_a_length_that_there_is_not(self):
+        """Whatever is raised to say so."""
+        def kind(error):
+            class Without:
+                def __init__(self, inner):
+                    self.loader, self.inner = inner, inner
+
+                def __len__(self):
+                    raise error
+
+                def __getitem__(self, index):
+                    return self.inner[index]
+
+                def __iter__(self):
+                    return iter(self.inner)
+            return Without
+
+        for error in TypeError, NotImplementedError, RuntimeError, ValueError:
+            without = kind(error)
+            sampler = Distributed(range(20), 1, 0)
+            loader = StatefulLoader(without(Uncounted(
+                range(20), 4, sampler=sampler)), sampler, 4)
+            self.assertEqual(sum(len(batch) for batch in loader), 20)
+            data = without(range(20))
+            for how in (dict(batch_size=4, sampler=sampler),
+                        dict(batch_sampler=RoundRobin([10, 10], 4, 0, 1))):
+                self.assertEqual(sum(len(batch) for batch in Counting(
+                    data, **how)), 20)
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
