@@ -109,7 +109,8 @@ class Takes:
         inner = getattr(self.counted, "batch_sampler", None)
         return (isinstance(inner, BatchSampler) and inner.drop_last and
                 type(inner).__len__ is BatchSampler.__len__ and
-                0 < len(self.counted) <= batches * self.at_once)
+                0 < (length_if_any(self.counted) or 0) <=
+                batches * self.at_once)
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""

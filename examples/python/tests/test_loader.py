@@ -932,6 +932,18 @@ class Items(unittest.TestCase):
                 self.assertEqual(sum(len(batch) for batch in Counting(
                     data, **how)), 20)
 
+    def test_a_break_without_an_end(self):
+        """Torch's batch sampler that drops the last has no len() then."""
+        sampler = Distributed(range(22), 1, 0, batch_size=4, tail="carry")
+        loader = Counting(range(22), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 4, True), sampler))
+        first = list(itertools.islice(loader, 7))
+        sampler.state_dict()
+        self.assertEqual(sampler.epoch, 1)
+        self.assertEqual(len({*sum(first, [])}), 22)
+        next(iter(loader))
+        self.assertEqual(sampler.start_iter, 8)
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
