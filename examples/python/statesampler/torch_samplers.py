@@ -271,22 +271,24 @@ class _Resumable(Steps):
             if loop.complete() and not again:
                 self._turn_over()
                 return
-            if loop.has_taken_all() and not again:
-                warnings.warn(
-                    "a loop was left whose batch sampler had taken all of "
-                    f"epoch {loop.epoch} and held back samples: the next loop "
-                    "begins this epoch again. If what it held back makes no "
-                    "batch, call set_epoch before the next loop", stacklevel=4)
+            taken = loop.has_taken_all()
             if loop.total is not None and (
                     again or loop.saved != loop.batches):
                 with self._steered(lambda run: run.seek(loop.start),
                                    loop.state):
                     self._cursor.seek(loop.start)
+            if taken and not again:
+                warnings.warn(
+                    "a loop was left whose batch sampler had taken all of "
+                    f"epoch {loop.epoch} and held back samples: the next loop "
+                    "begins this epoch again. If what it held back makes no "
+                    "batch, call set_epoch before the next loop", stacklevel=4)
         elif alone is not None:
             if alone.has_all() and not again:
                 self._turn_over()
             alone.give_up()
         if self._uncounted and self._cursor.num_steps is None:
+            self._uncounted = False     # A warning may be an error, but once.
             warnings.warn(
                 "a loop over this sampler was left that nothing counted. As it "
                 "has no end, the next loop goes on after all that was taken, "

@@ -944,6 +944,25 @@ class Items(unittest.TestCase):
         next(iter(loader))
         self.assertEqual(sampler.start_iter, 8)
 
+    def test_warnings_that_are_errors(self):
+        """Once; the next loop is as after the warning."""
+        sampler = Distributed(range(20), 1, 0, tail="carry")
+        order = list(itertools.islice(copy.copy(sampler), 8))
+        next(iter(sampler))
+        loader = Counting(range(20), 4, sampler=sampler)
+        held = Distributed(range(20), 1, 0)
+        again = Counting(range(20), batch_sampler=AtOnce(held, 4, False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "nothing counted"):
+                next(iter(loader))
+            self.assertEqual(next(iter(loader)), order[1:5])
+            next(iter(again))
+            with self.assertRaisesRegex(UserWarning, "held back samples"):
+                next(iter(again))
+            self.assertEqual(held.remaining, 20)
+            self.assertEqual(len(list(again)), 5)
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
