@@ -189,7 +189,6 @@ def look_into(loader, sampler, items):
             "as many (samples, or batches of a batch sampler, of all processes "
             "that accelerate deals to), or put your batch sampler into "
             "CountedBatchSampler(batch_sampler, sampler)")
-    _check_length(loader, sampler, takes)
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
     return takes
@@ -368,8 +367,9 @@ def _check_batch_size(sampler, takes):
             "state_dict(batches=) count so, or with none")
 
 
-def _check_length(loader, sampler, takes):
-    """A number of items that was passed, or found, must be that of an epoch."""
+def check_length(loader, sampler, takes):
+    """A number of items that was passed, or found, must be that of an epoch.
+    (Only of a new loader: what is between may have asked for its length.)"""
     if takes.counted is not None:
         return
     batches, items = length_if_any(loader, sampler._len_of), sampler._length

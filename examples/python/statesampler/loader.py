@@ -9,7 +9,7 @@ import weakref
 from torch.utils.data import BatchSampler, DataLoader
 
 from ._arguments import whole
-from ._inside import Inside, look_into, sampler_of
+from ._inside import Inside, check_length, look_into, sampler_of
 from .torch_samplers import _Resumable
 
 
@@ -90,7 +90,9 @@ class _Stateful:
     takes of it."""
 
     def _wrap(self):
-        self._counts._varies = self._look().counted is not None
+        takes = self._look()
+        check_length(getattr(self, "loader", self), self._counts, takes)
+        self._counts._varies = takes.counted is not None
         self._counts._loader = weakref.ref(self)
 
     def state_dict(self):

@@ -963,6 +963,25 @@ class Items(unittest.TestCase):
             self.assertEqual(held.remaining, 20)
             self.assertEqual(len(list(again)), 5)
 
+    def test_a_length_that_was_asked_for_before(self):
+        """By a loader between: a resize does not change it."""
+        class Asked(Ahead):
+            def __init__(self, loader):
+                super().__init__(loader)
+                self.length = len(loader)
+
+            def __len__(self):
+                return self.length
+
+        data = [*range(20)]
+        sampler = Distributed(data, 1, 0, shuffle=False)
+        loader = StatefulLoader(Asked(Uncounted(data, 4, sampler=sampler)),
+                                sampler)
+        self.assertEqual(sum(loader, []), [*range(20)])
+        data += range(20, 40)
+        sampler.resize(40)
+        self.assertEqual(sum(loader, []), [*range(40)])
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
