@@ -429,7 +429,9 @@ class _Resumable(Steps):
         if self._shared.in_worker():
             return self._shared.epoch
         self._settle()
-        return self._cursor.epoch
+        loop = self._loop
+        left = loop is not None and not loop.goes_on() and loop.complete()
+        return (self._cursor.epoch + left) % 2**64
 
     @epoch.setter
     def epoch(self, epoch):

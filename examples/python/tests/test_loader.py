@@ -982,6 +982,21 @@ class Items(unittest.TestCase):
         sampler.resize(40)
         self.assertEqual(sum(loader, []), [*range(40)])
 
+    def test_the_epoch_after_a_break_at_the_last_batch(self):
+        """That of the next loop, as a run says that loads a state."""
+        sampler = Distributed(range(20), 1, 0)
+        loader = Counting(range(20), 5, sampler=sampler)
+        for epoch in range(3):
+            self.assertEqual(sampler.epoch, epoch)
+            for _ in itertools.islice(loader, 4):
+                self.assertEqual(sampler.epoch, epoch)
+        self.assertEqual(sampler.epoch, 3)
+        sampler.set_epoch(2)
+        self.assertEqual(sampler.epoch, 2)
+        for _ in itertools.islice(loader, 3):
+            pass
+        self.assertEqual(sampler.epoch, 2)
+
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""
         class Slow(list):
