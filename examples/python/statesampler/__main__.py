@@ -367,6 +367,9 @@ def _in_folder(path):
         with open(latest, "rb") as file:
             name = file.read().decode("utf-8", "replace").strip()
         path = os.path.join(path, name)
+        if not os.path.isdir(path):
+            raise ValueError(f"its file latest names {ascii(cut(name))}, which "
+                             "is no folder in it")
     for name in ("mp_rank_00_model_states.pt",
                  "zero_pp_rank_0_mp_rank_00_model_states.pt"):
         if os.path.exists(os.path.join(path, name)):

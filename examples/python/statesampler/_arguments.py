@@ -93,6 +93,14 @@ def length_of(what, value):
     return whole(f"len({what})", length, 0, 2**62 + 1)
 
 
+def length_if_any(value, ask=len):
+    """None where there is none, whatever is raised to say so."""
+    try:
+        return ask(value)
+    except Exception:
+        return None
+
+
 def whole_batch_size(value):
     """The same messages as torch's BatchSampler, but numpy's integers are
     accepted."""

@@ -2,12 +2,19 @@
 takes, and whether something there does the sampler's work again. Classes of
 frameworks are known by package and name."""
 
+import itertools
+
 from torch.utils.data import BatchSampler, DataLoader
 
+from ._arguments import length_if_any
 from .torch_samplers import _Resumable
 
 # Each batch is what the sampler gave, cut by batch_size and drop_last.
 _PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", "statesampler.Batches"
+
+# Those that give the batches of the one inside, or some of them.
+_KEEP = ("accelerate.BatchSamplerShard", "accelerate.SkipBatchSampler",
+         "ignite.ReproducibleBatchSampler", "statesampler.CountedBatchSampler")
 
 # Classes that deal a sampler's items to ranks, one by one. (Lightning makes
 # them only where there are several.)
@@ -98,11 +105,12 @@ class Takes:
 
     def are_all(self, batches):
         """Whether so many are all of a batch sampler that leaves out a few at
-        its end, with torch's len(). One's own may iterate the sampler."""
+        its end, with torch's len(). One's own may take long."""
         inner = getattr(self.counted, "batch_sampler", None)
         return (isinstance(inner, BatchSampler) and inner.drop_last and
                 type(inner).__len__ is BatchSampler.__len__ and
-                0 < len(inner) <= batches * self.at_once)
+                0 < (length_if_any(self.counted) or 0) <=
+                batches * self.at_once)
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
@@ -165,8 +173,7 @@ def look_into(loader, sampler, items):
         for dealer in _nested(each, "sampler"):
             _check_dealer(dealer, sampler)
     _check_place(base, batches, sampler)
-    if len(_counted(layers)) < 2:   # Of several each may have a part of it.
-        sampler._check_dataset(getattr(base, "dataset", None))
+    _check_dataset(base, layers, sampler)
     processes, at_once, elsewhere = _processes(loader, layers)
     _check_processes(processes, sampler, layers)
     takes = _takes(base, layers, sampler, at_once, elsewhere)
@@ -182,10 +189,21 @@ def look_into(loader, sampler, items):
             "as many (samples, or batches of a batch sampler, of all processes "
             "that accelerate deals to), or put your batch sampler into "
             "CountedBatchSampler(batch_sampler, sampler)")
-    _check_length(loader, sampler, takes)
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
     return takes
+
+
+def _check_dataset(base, layers, sampler):
+    """A loader's dataset must be as long as the sampler's, unless something
+    unknown may make other indices of the sampler's, or add to them."""
+    inner = _known(layers)[1] if layers else base
+    dataset = getattr(base, "dataset", None)
+    own = getattr(sampler, sampler._dataset_is or "", None)
+    if inner is sampler or own is dataset or (
+            isinstance(inner, DataLoader) or _name(type(inner)) in _PLAIN) and (
+            inner.sampler is sampler):
+        sampler._check_dataset(dataset)
 
 
 def _counted(layers):
@@ -198,8 +216,8 @@ def _takes(base, layers, sampler, at_once, elsewhere):
     if not layers:
         found = base is not None and getattr(base, "sampler", 0) is sampler
         return Takes(at_once, elsewhere=elsewhere) if found else None
-    inner = layers[-1]
-    for each in _counted(layers):
+    known, inner = _known(layers)
+    for each in _counted(known):
         if each.sampler is sampler:
             return Takes(None, counted=each, at_once=at_once,
                          elsewhere=elsewhere)
@@ -211,12 +229,20 @@ def _takes(base, layers, sampler, at_once, elsewhere):
     return None
 
 
+def _known(layers):
+    """Those that keep batches as they are, and the one inside of these."""
+    known = [*itertools.takewhile(
+        lambda each: any(_is(each, name) for name in _KEEP), layers)]
+    return known, [*layers, None][len(known)]
+
+
 def _told(items, loader, found, elsewhere):
     """What was passed as items=. It may differ from what a DataLoader inside
     says, of which something between makes other batches."""
     if found is not None and found.unit == items:
         return found
-    if found is not None and isinstance(loader, DataLoader) and (
+    if found is not None and (
+            found.counted is not None or isinstance(loader, DataLoader) and
             type(loader).__len__ is DataLoader.__len__):
         _refuse_items(items, found.unit)
     return Takes(items, elsewhere=elsewhere)
@@ -298,7 +324,7 @@ def _check_sampler(inner, sampler):
     if isinstance(inner, DataLoader) or inner is not None and (
             _name(type(inner)) in _PLAIN):
         other = inner.sampler
-    if isinstance(other, _Resumable):
+    if isinstance(other, _Resumable) and other is not sampler:
         raise ValueError(
             f"this {sampler._owner} is not the loader's sampler, which is "
             f"another {type(other).__name__}: pass that one")
@@ -323,7 +349,8 @@ def _whole_steps(processes, sampler, inner):
     """Whether a sampler inside makes whole steps of each of its batches, as
     GRPO's copies do: accelerate then has no step to fill."""
     try:
-        step, dealt = processes * inner.batch_size, len(inner.sampler)
+        step = processes * inner.batch_size
+        dealt = sampler._len_of(inner.sampler)
     except (AttributeError, TypeError):
         return False
     return sampler.drop_last and dealt // max(len(sampler), 1) % step == 0
@@ -340,13 +367,13 @@ def _check_batch_size(sampler, takes):
             "state_dict(batches=) count so, or with none")
 
 
-def _check_length(loader, sampler, takes):
-    """A number of items that was passed, or found, must be that of an epoch."""
+def check_length(loader, sampler, takes):
+    """A number of items that was passed, or found, must be that of an epoch.
+    (Only of a new loader: what is between may have asked for its length.)"""
     if takes.counted is not None:
         return
-    try:
-        batches, items = len(loader), len(sampler)
-    except TypeError:
+    batches, items = length_if_any(loader, sampler._len_of), sampler._length
+    if None in (batches, items):
         return
     least, most = items // takes.unit, -(-items // takes.unit)
     if not least <= batches <= most:

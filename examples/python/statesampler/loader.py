@@ -9,7 +9,7 @@ import weakref
 from torch.utils.data import BatchSampler, DataLoader
 
 from ._arguments import whole
-from ._inside import Inside, look_into, sampler_of
+from ._inside import Inside, check_length, look_into, sampler_of
 from .torch_samplers import _Resumable
 
 
@@ -90,7 +90,9 @@ class _Stateful:
     takes of it."""
 
     def _wrap(self):
-        self._counts._varies = self._look().counted is not None
+        takes = self._look()
+        check_length(getattr(self, "loader", self), self._counts, takes)
+        self._counts._varies = takes.counted is not None
         self._counts._loader = weakref.ref(self)
 
     def state_dict(self):
@@ -102,7 +104,28 @@ class _Stateful:
         self._counts.load_state_dict(state_dict)
 
 
-class StatefulLoader(_Stateful):
+class _Around:
+    """Sets and deletes the attributes of what it is around, `_inner` of its
+    own. (Lightning takes an iterator away that workers have outlived.)"""
+
+    def __setattr__(self, name, value):
+        if self._is_inside(name):
+            setattr(vars(self)[self._inner], name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        if self._is_inside(name):
+            delattr(vars(self)[self._inner], name)
+        else:
+            super().__delattr__(name)
+
+    def _is_inside(self, name):
+        return (name not in vars(self) and not hasattr(type(self), name) and
+                hasattr(vars(self).get(self._inner), name))
+
+
+class StatefulLoader(_Around, _Stateful):
     """A loader that counts the batches of another one, so that the state of
     its sampler is that after the last batch it returned, whatever there is
     between. Loop over the outermost loader, and make this the outermost.
@@ -121,6 +144,7 @@ class StatefulLoader(_Stateful):
     the sampler's alone.
     """
 
+    _inner = "loader"
     _counts = _items = None     # Its own, whatever the loader has.
 
     def __init__(self, loader, sampler, items=None):
@@ -140,30 +164,12 @@ class StatefulLoader(_Stateful):
         return _Counted(self, functools.partial(iter, self.loader))
 
     def __len__(self):
-        return len(self.loader)
+        return self._counts._len_of(self.loader)
 
     def __getattr__(self, name):
         if name in ("loader", "set_epoch") or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__} has no {name}")
         return getattr(self.loader, name)
-
-    # Lightning takes an iterator away that workers have outlived.
-
-    def __setattr__(self, name, value):
-        if self._is_loaders(name):
-            setattr(self.loader, name, value)
-        else:
-            super().__setattr__(name, value)
-
-    def __delattr__(self, name):
-        if self._is_loaders(name):
-            delattr(self.loader, name)
-        else:
-            super().__delattr__(name)
-
-    def _is_loaders(self, name):
-        return (name not in vars(self) and not hasattr(type(self), name) and
-                hasattr(vars(self).get("loader"), name))
 
 
 def _check_kind(who, sampler):
@@ -234,10 +240,10 @@ def _sized(batch):
     return list(batch)
 
 
-class CountedBatchSampler:
+class CountedBatchSampler(_Around):
     """A batch sampler of your own, around a sampler of this package. It notes
     how much each batch takes, so batches may be of any size. All other
-    attributes are those of your batch sampler.
+    attributes are those of your batch sampler, also to set and to delete.
 
     batch_sampler: any iterable of batches, each of which has what was taken
         for it. One that takes ahead, as to sort, must return each sample once
@@ -245,6 +251,9 @@ class CountedBatchSampler:
         end, as too few for a batch, it leaves out.
     sampler: the sampler it takes from.
     """
+
+    _inner = "batch_sampler"
+    sampler = ended = _marks = _held = None     # Its own.
 
     def __init__(self, batch_sampler, sampler):
         _check_kind(type(self).__name__, sampler)
@@ -261,6 +270,9 @@ class CountedBatchSampler:
     def __iter__(self):
         """For each batch it notes how much was taken by then, and how much of
         that is not in a batch yet."""
+        if self.sampler._measured:
+            yield from self.batch_sampler
+            return
         marks, held = array.array("q", [0]), array.array("q", [0])
         given, ahead = 0, False
         for batch in self.batch_sampler:
@@ -277,7 +289,7 @@ class CountedBatchSampler:
         self._marks, self._held, self.ended = marks, held, True
 
     def __len__(self):
-        return len(self.batch_sampler)
+        return self.sampler._len_of(self.batch_sampler)
 
     def __getattr__(self, name):
         if name in ("batch_sampler", "sampler") or name.startswith("_"):

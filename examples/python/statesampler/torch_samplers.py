@@ -13,9 +13,9 @@ import torch.distributed as dist
 from torch.utils.data import ConcatDataset, DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import (choice, flag, items, length_of, other_fingerprint,
-                         own_fingerprint, shown, text_of, whole,
-                         whole_batch_size, world)
+from ._arguments import (choice, flag, items, length_if_any, length_of,
+                         other_fingerprint, own_fingerprint, shown, text_of,
+                         whole, whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
 from ._loops import Begun, Iteration, Loop, SharedEpoch, iterate
 from ._past import Past
@@ -71,6 +71,7 @@ class _Resumable(Steps):
     _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
     _past = None            # What was done to the run, where that is kept.
     _own_batches = False    # It had batches of a user's own batch sampler.
+    _measured = False       # What iterates it only asks for a length.
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
                  read_ahead, changed, fingerprint, dataset=None):
@@ -122,18 +123,18 @@ class _Resumable(Steps):
     def _check_dataset(self, dataset):
         """Raises an error if samples of a DataLoader's would never come, or if
         it has not all."""
-        if self._described is None or not hasattr(dataset, "__len__"):
-            return
-        if self._described != len(dataset):
+        length = length_if_any(dataset)
+        if None not in (self._described, length) and (
+                self._described != length):
             raise ValueError(
                 f"{self._owner} takes {self._takes}: it has "
-                f"{self._described}, but the dataset has {len(dataset)}")
+                f"{self._described}, but the dataset has {length}")
 
     def _check_own_dataset(self):
         """The same of the one it was made of, which may change in place. After
         a resize the old one, or the new."""
         dataset = getattr(self, self._dataset_is or "", None)
-        if hasattr(dataset, "__len__") and len(dataset) != self._length_then:
+        if length_if_any(dataset) != self._length_then:
             self._check_dataset(dataset)
 
     @locked
@@ -152,7 +153,8 @@ class _Resumable(Steps):
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
-        self._own_batches = self._own_batches or takes.counted is not None
+        self._varies = takes.counted is not None
+        self._own_batches = self._own_batches or self._varies
         self._share()
         return loop
 
@@ -160,6 +162,11 @@ class _Resumable(Steps):
     def _begin(self):
         """Begins an iteration, in the loop that is counted, or alone. Returns
         it, and the lists that it gives."""
+        if self._measured:
+            cursor = self._cursor.after(self._cursor.save())
+            cursor.begin(cursor.epoch)
+            this = Iteration(Begun(cursor))
+            return this, cursor.read(this.begun.state)
         if self._shared.in_worker():
             self._loop = self._loader = None
         loop = self._loop
@@ -179,6 +186,16 @@ class _Resumable(Steps):
             self._begun, self._uncounted = this.begun, True
             self._share()
         return this, self._cursor.read(this.begun.state)
+
+    @locked
+    def _len_of(self, thing):
+        """len() of what may iterate this sampler to know it. It then gives a
+        whole epoch, and stays where it is."""
+        before, self._measured = self._measured, True
+        try:
+            return len(thing)
+        finally:
+            self._measured = before
 
     @property
     def _iteration(self):
@@ -254,22 +271,24 @@ class _Resumable(Steps):
             if loop.complete() and not again:
                 self._turn_over()
                 return
-            if loop.has_taken_all() and not again:
-                warnings.warn(
-                    "a loop was left whose batch sampler had taken all of "
-                    f"epoch {loop.epoch} and held back samples: the next loop "
-                    "begins this epoch again. If what it held back makes no "
-                    "batch, call set_epoch before the next loop", stacklevel=4)
+            taken = loop.has_taken_all()
             if loop.total is not None and (
                     again or loop.saved != loop.batches):
                 with self._steered(lambda run: run.seek(loop.start),
                                    loop.state):
                     self._cursor.seek(loop.start)
+            if taken and not again:
+                warnings.warn(
+                    "a loop was left whose batch sampler had taken all of "
+                    f"epoch {loop.epoch} and held back samples: the next loop "
+                    "begins this epoch again. If what it held back makes no "
+                    "batch, call set_epoch before the next loop", stacklevel=4)
         elif alone is not None:
             if alone.has_all() and not again:
                 self._turn_over()
             alone.give_up()
         if self._uncounted and self._cursor.num_steps is None:
+            self._uncounted = False     # A warning may be an error, but once.
             warnings.warn(
                 "a loop over this sampler was left that nothing counted. As it "
                 "has no end, the next loop goes on after all that was taken, "
@@ -410,7 +429,9 @@ class _Resumable(Steps):
         if self._shared.in_worker():
             return self._shared.epoch
         self._settle()
-        return self._cursor.epoch
+        loop = self._loop
+        left = loop is not None and not loop.goes_on() and loop.complete()
+        return (self._cursor.epoch + left) % 2**64
 
     @epoch.setter
     def epoch(self, epoch):
@@ -474,8 +495,9 @@ class _Resumable(Steps):
     @locked
     def state_dict(self, batches=None, epoch=None):
         """The state after the last batch that the loop received. After the
-        same batch it is the same on every rank: save rank 0's, but not to a
-        file that other ranks have not loaded yet. In a loop that no
+        same batch it is the same on every rank: ask on each, as a loop after a
+        break goes on only where it was asked for, and save rank 0's, but not
+        to a file that other ranks have not loaded yet. In a loop that no
         StatefulLoader counts, and after one, it raises RuntimeError: then say
         `epoch`, and `batches`.
 
@@ -488,7 +510,10 @@ class _Resumable(Steps):
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
         too."""
-        if batches is not None and self._varies:
+        loop, varies = self._loop, self._varies
+        if loop is not None and loop.goes_on():
+            varies = loop.takes.counted
+        if batches is not None and varies:
             raise ValueError(
                 "the batches of a CountedBatchSampler may be of any size, so "
                 "that their number says no place: say state_dict(), after the "
@@ -496,15 +521,18 @@ class _Resumable(Steps):
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
             cursor = self._in_epoch(epoch, batches)
-            return self._as_dict(cursor.save(), cursor)
-        self._settle_here()
-        if batches is not None:
-            cursor = self._after(batches, "batches")
-            return self._as_dict(cursor.save(), cursor)
-        state, loop = self._save(), self._loop
-        if loop is not None and not loop.asking:
+        else:
+            self._settle_here()
+            cursor = self._cursor
+            if batches is None:
+                self._save()
+            else:
+                cursor = self._after(batches, "batches")
+        state = cursor.save()
+        if loop is not None and not loop.asking and (
+                state == self._cursor.save()):
             loop.saved = loop.batches
-        return self._as_dict(state)
+        return self._as_dict(state, cursor)
 
     def _in_epoch(self, epoch, batches):
         """A cursor after so many batches of an epoch."""
@@ -580,9 +608,10 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     tail: what happens to the last samples if num_replicas does not divide the
         dataset. "pad" and "drop" are torch's drop_last=False and True.
         "uneven", for evaluation, neither adds nor drops samples, so that some
-        ranks have one less. "carry" starts the next epoch with them; a loop
-        then has no end, len() raises TypeError, total_size is len(dataset),
-        and num_samples is the most that a rank gets of an epoch.
+        ranks have one less: these have ended an epoch when others have a batch
+        left, so let no loop break there. "carry" starts the next epoch with
+        them; a loop then has no end, len() raises TypeError, total_size is
+        len(dataset), and num_samples is the most that a rank gets of an epoch.
     chunk_size, window: shuffles such that only `window` chunks of `chunk_size`
         consecutive samples are in use at a time.
     replacement: draw with replacement.

@@ -572,6 +572,37 @@ def recipes(transformers, **names):
         yield recipe, names["Trainer"]
 
 
+class Saves(unittest.TestCase):
+    def test_a_break_after_a_save(self):
+        """All processes go on there, also those that write nothing."""
+        class Stopped(Exception):
+            pass
+
+        data = ConcatDataset([range(24), range(24, 36)])
+        for _, kind in recipes(loader_accelerate, groups=GROUPS,
+                               lengths=LENGTHS, max_tokens=TOKENS):
+            class Stopping(kind):
+                def training_step(self, *_):
+                    pass
+
+                def _save_checkpoint(self, *arguments):
+                    super()._save_checkpoint(*arguments)
+                    if self.state.global_step == 2:
+                        raise Stopped
+
+            with tempfile.TemporaryDirectory() as folder:
+                for process in range(2):
+                    one = Stopping(data, 3, 2, process, 5, folder)
+                    one.args.max_steps = 4
+                    with self.assertRaises(Stopped):
+                        one.train()
+                    again = Stopping(data, 3, 2, process, 5, folder)
+                    again.checkpoint = f"{folder}/checkpoint-2"
+                    self.assertEqual(
+                        next(iter(one.loader)).tolist(),
+                        next(iter(again.get_train_dataloader())).tolist())
+
+
 class Trainer(unittest.TestCase):
     worlds = {1: 1, 2: 1}   # Numbers of processes; at which steps.
 

@@ -649,6 +649,44 @@ class NotCounted(unittest.TestCase):
                     ask()
         self.assertEqual(sampler.epoch, 1)
 
+    def test_a_length_that_iterates_the_sampler(self):
+        """As that of maskrcnn-benchmark's GroupedBatchSampler. It
+        is that of the whole epoch, and moves nothing, also amid one."""
+        class Listed(BatchSampler):
+            def __len__(self):
+                return len(list(iter(self)))
+
+        def given(sampler):
+            return Uncounted(range(20), batch_sampler=Listed(sampler, 3, False))
+
+        class Around(Ahead):
+            def __len__(self):
+                return len(list(iter(self.loader)))
+
+        kinds = (lambda sampler: StatefulLoader(given(sampler), sampler, 3),
+                 lambda sampler: StatefulLoader(Around(Uncounted(
+                     range(20), batch_sampler=CountedBatchSampler(
+                         Listed(sampler, 3, False), sampler))), sampler),
+                 lambda sampler: Counting(range(20), batch_sampler=(
+                     Listed(sampler, 3, False))))
+        for kind in kinds:
+            sampler = Distributed(range(20), 1, 0)
+            loader = kind(sampler)
+            for epoch in range(3):
+                for i, _ in enumerate(loader, 1):
+                    self.assertEqual((len(loader), sampler.epoch), (7, epoch))
+                    if i % 3:
+                        continue
+                    left = sampler.remaining
+                    resumed = Distributed(range(20), 1, 0)
+                    resumed.load_state_dict(loader.state_dict())
+                    again = kind(resumed)
+                    self.assertEqual(len(again), 7)
+                    self.assertEqual(resumed.remaining, left)
+                    self.assertEqual(sum(map(len, list(again))), left)
+                    self.assertEqual(resumed.epoch, epoch + 1)
+                self.assertEqual((len(loader), sampler.epoch), (7, epoch + 1))
+
     def test_ignites_skip(self):
         """Ignite 0.6.0 (de08e799, ignite/engine/deterministic.py): its batch
         sampler draws all batches before it leaves out the first."""
@@ -709,6 +747,255 @@ class Items(unittest.TestCase):
                 sampler.begin(1)
             else:
                 self.assertEqual(len(list(served)), 5)
+
+    def test_a_batch_sampler_around_one_that_is_known(self):
+        """It may do anything with its batches: here it returns three in the
+        other order. With a CountedBatchSampler inside it is the same."""
+        class Buffered:
+            def __init__(self, batch_sampler):
+                self.batch_sampler = batch_sampler
+
+            def __len__(self):
+                return len(self.batch_sampler)
+
+            def __iter__(self):
+                batches = iter(self.batch_sampler)
+                for first in batches:
+                    yield from reversed([first, *itertools.islice(batches, 2)])
+
+        def make(around):
+            sampler = Distributed(range(40), 1, 0)
+            plain = BatchSampler(sampler, 4, False)
+            return sampler, Uncounted(range(40), batch_sampler=around(
+                plain, sampler))
+
+        for inner in (lambda plain, _: plain, CountedBatchSampler):
+            sampler, loader = make(lambda plain, sampler: Buffered(
+                inner(plain, sampler)))
+            with self.assertRaisesRegex(TypeError, "cannot see how much"):
+                StatefulLoader(loader, sampler)
+        turns = RoundRobin([20, 20], 4, 0, 1)
+        with self.assertRaisesRegex(TypeError, "cannot see how much"):
+            StatefulLoader(Uncounted(range(40), batch_sampler=(
+                Buffered(turns))), turns)
+        sampler, loader = make(lambda plain, sampler: CountedBatchSampler(
+            Buffered(plain), sampler))
+        served = []
+        for i, batch in enumerate(StatefulLoader(loader, sampler), 1):
+            served += batch
+            if i % 3:
+                continue
+            resumed, rest = make(lambda plain, sampler: CountedBatchSampler(
+                Buffered(plain), sampler))
+            resumed.load_state_dict(sampler.state_dict())
+            self.assertEqual(sorted(served + sum(StatefulLoader(
+                rest, resumed), [])), [*range(40)])
+
+    def test_items_beside_a_count(self):
+        """Whatever is around it: batches of any size have no number of
+        items."""
+        sampler = Distributed(range(40), 1, 0)
+        plain = Uncounted(range(40), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 4, False), sampler))
+        for loader in plain, Ahead(plain), Ahead(Ahead(plain)):
+            for items in 1, 4:
+                with self.assertRaisesRegex(ValueError, "CountedBatchSampler "
+                                            "counts"):
+                    StatefulLoader(loader, sampler, items)
+
+    def test_another_loader_of_a_sampler(self):
+        """It does not change what the present loop's batches have."""
+        sampler = Distributed(range(40), 1, 0, batch_size=4)
+        mine = Counting(range(40), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 4, False), sampler))
+        StatefulLoader(sampler, sampler)
+        loop = iter(mine)
+        for left in False, True:
+            next(iter(mine) if left else loop)
+            if not left:
+                StatefulLoader(sampler, sampler)
+            for options in {}, dict(epoch=0):
+                with self.assertRaisesRegex(ValueError, "may be of any size"):
+                    sampler.state_dict(batches=1, **options)
+        sampler.begin(0)
+        loop = iter(Counting(range(40), 4, sampler=sampler))
+        next(loop)
+        Counting(range(40), batch_sampler=mine.batch_sampler)
+        self.assertEqual(raw(sampler.state_dict(batches=1)),
+                         raw(sampler.state_dict()))
+
+    def test_a_break_after_a_state_by_number(self):
+        """It goes on there if that was the present place, and only then."""
+        for options, goes_on in ((dict(batches=3), True),
+                                 (dict(batches=3, epoch=0), True),
+                                 (dict(batches=2), False),
+                                 (dict(batches=4, epoch=0), False),
+                                 (dict(epoch=0), False),
+                                 (dict(batches=3, epoch=1), False)):
+            sampler = Distributed(range(20), 1, 0, batch_size=4)
+            loader = Counting(range(20), 4, sampler=sampler)
+            for _ in itertools.islice(loader, 3):
+                pass
+            sampler.state_dict(**options)
+            self.assertEqual(len(list(loader)), 2 if goes_on else 5)
+
+    def test_indices_of_another_dataset(self):
+        """What gives other indices than the sampler, as P identities with K
+        samples of each, is not asked for the dataset's length."""
+        class Identities(BatchSampler):
+            def __iter__(self):
+                return ([4 * one + k for one in batch for k in range(4)]
+                        for batch in super().__iter__())
+
+        class Even:
+            def __init__(self, sampler):
+                self.sampler = sampler
+
+            def __len__(self):
+                return len(self.sampler)
+
+            def __iter__(self):
+                return (2 * index for index in self.sampler)
+
+        data = range(40)
+        for _ in range(2):
+            sampler = Distributed(range(10), 1, 0)
+            loader = Counting(data, batch_sampler=Identities(sampler, 2, False))
+            self.assertEqual(sorted(sum(loader, [])), [*data])
+            self.assertEqual(len(list(StatefulLoader(Uncounted(
+                data, batch_sampler=Identities(sampler, 2, False)), sampler,
+                2))), 5)
+            sampler = Distributed(range(20), 1, 0)
+            self.assertEqual(sorted(sum(StatefulLoader(Uncounted(
+                data, 4, sampler=Even(sampler)), sampler, 4), [])),
+                [*range(0, 40, 2)])
+        # But of its own dataset it must have all.
+        data = [*range(10)]
+        sampler = Distributed(data, 1, 0)
+        loader = Counting(data, batch_sampler=Identities(sampler, 2, False))
+        data.append(10)
+        with self.assertRaisesRegex(ValueError, "it has 10, but .* has 11"):
+            list(loader)
+
+    def test_to_set_what_a_batch_sampler_has(self):
+        """It is that of the batch sampler inside, but what is
+        CountedBatchSampler's own; also of a copy."""
+        class Mine(BatchSampler):
+            ended = _marks = _held = 7
+
+        sampler = Distributed(range(24), 1, 0)
+        mine = Mine(sampler, 4, False)
+        loader = Counting(range(24), batch_sampler=mine)
+        for batches in loader.batch_sampler, copy.copy(loader.batch_sampler):
+            self.assertEqual(len(list(loader)), 6)
+            batches.batch_size = 8
+            self.assertEqual((mine.batch_size, len(list(loader))), (8, 3))
+            mine.bound = 5
+            del batches.bound
+            self.assertFalse(hasattr(mine, "bound"))
+            batches.unknown = 5
+            self.assertFalse(hasattr(mine, "unknown"))
+            del batches.unknown
+            batches.sampler = sampler
+            batches.batch_size = 4
+            self.assertEqual((mine.ended, mine._marks), (7, 7))
+        batches = pickle.loads(pickle.dumps(CountedBatchSampler(
+            BatchSampler(sampler, 4, False), sampler)))
+        self.assertEqual(len(list(batches)), 6)
+
+    def test_a_length_that_there_is_not(self):
+        """Whatever is raised to say so."""
+        def kind(error):
+            class Without:
+                def __init__(self, inner):
+                    self.loader, self.inner = inner, inner
+
+                def __len__(self):
+                    raise error
+
+                def __getitem__(self, index):
+                    return self.inner[index]
+
+                def __iter__(self):
+                    return iter(self.inner)
+            return Without
+
+        for error in TypeError, NotImplementedError, RuntimeError, ValueError:
+            without = kind(error)
+            sampler = Distributed(range(20), 1, 0)
+            loader = StatefulLoader(without(Uncounted(
+                range(20), 4, sampler=sampler)), sampler, 4)
+            self.assertEqual(sum(len(batch) for batch in loader), 20)
+            data = without(range(20))
+            for how in (dict(batch_size=4, sampler=sampler),
+                        dict(batch_sampler=RoundRobin([10, 10], 4, 0, 1))):
+                self.assertEqual(sum(len(batch) for batch in Counting(
+                    data, **how)), 20)
+
+    def test_a_break_without_an_end(self):
+        """Torch's batch sampler that drops the last has no len() then."""
+        sampler = Distributed(range(22), 1, 0, batch_size=4, tail="carry")
+        loader = Counting(range(22), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 4, True), sampler))
+        first = list(itertools.islice(loader, 7))
+        sampler.state_dict()
+        self.assertEqual(sampler.epoch, 1)
+        self.assertEqual(len({*sum(first, [])}), 22)
+        next(iter(loader))
+        self.assertEqual(sampler.start_iter, 8)
+
+    def test_warnings_that_are_errors(self):
+        """Once; the next loop is as after the warning."""
+        sampler = Distributed(range(20), 1, 0, tail="carry")
+        order = list(itertools.islice(copy.copy(sampler), 8))
+        next(iter(sampler))
+        loader = Counting(range(20), 4, sampler=sampler)
+        held = Distributed(range(20), 1, 0)
+        again = Counting(range(20), batch_sampler=AtOnce(held, 4, False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "nothing counted"):
+                next(iter(loader))
+            self.assertEqual(next(iter(loader)), order[1:5])
+            next(iter(again))
+            with self.assertRaisesRegex(UserWarning, "held back samples"):
+                next(iter(again))
+            self.assertEqual(held.remaining, 20)
+            self.assertEqual(len(list(again)), 5)
+
+    def test_a_length_that_was_asked_for_before(self):
+        """By a loader between: a resize does not change it."""
+        class Asked(Ahead):
+            def __init__(self, loader):
+                super().__init__(loader)
+                self.length = len(loader)
+
+            def __len__(self):
+                return self.length
+
+        data = [*range(20)]
+        sampler = Distributed(data, 1, 0, shuffle=False)
+        loader = StatefulLoader(Asked(Uncounted(data, 4, sampler=sampler)),
+                                sampler)
+        self.assertEqual(sum(loader, []), [*range(20)])
+        data += range(20, 40)
+        sampler.resize(40)
+        self.assertEqual(sum(loader, []), [*range(40)])
+
+    def test_the_epoch_after_a_break_at_the_last_batch(self):
+        """That of the next loop, as a run says that loads a state."""
+        sampler = Distributed(range(20), 1, 0)
+        loader = Counting(range(20), 5, sampler=sampler)
+        for epoch in range(3):
+            self.assertEqual(sampler.epoch, epoch)
+            for _ in itertools.islice(loader, 4):
+                self.assertEqual(sampler.epoch, epoch)
+        self.assertEqual(sampler.epoch, 3)
+        sampler.set_epoch(2)
+        self.assertEqual(sampler.epoch, 2)
+        for _ in itertools.islice(loader, 3):
+            pass
+        self.assertEqual(sampler.epoch, 2)
 
     def test_an_interrupt(self):
         """The loop is over, and the state is that after the last batch."""

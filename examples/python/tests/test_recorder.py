@@ -1127,16 +1127,24 @@ class Command(Asked):
                         0, [[one.at(1).tolist()]], 1, 1))
             os.unlink(os.path.join(step, name))
         latest = os.path.join(top, "latest")
-        for odd in None, b"", b"\xff\xfe\0/", b"a" * 9999, "a folder":
+        for odd, said in (
+                (None, "'global_step10', which is"),
+                (b"", None), (b"\xff\xfe\0/", r"'\ufffd\ufffd\x00/'"),
+                (b"a" * 9999, "'aaa"), ("a folder", None)):
             if odd == "a folder":
                 os.unlink(latest)
                 os.mkdir(latest)
             elif odd is not None:
                 with open(latest, "wb") as file:
                     file.write(odd)
-            for folder in top, step:
+            else:               # The folder that it names is gone.
+                os.rename(step, step + "1")
+                step += "1"
+            for folder, words in ((top, said and "its file latest names " +
+                                   said), (step, None)):
                 with unittest.mock.patch.object(self, "path", folder):
-                    self.assertIn("name a file in it", self.ask(status=1))
+                    self.assertIn(words or "name a file in it",
+                                  self.ask(status=1))
 
     def test_without_torch(self):
         """Which would take a second to import, nor what takes much of the time

@@ -218,7 +218,7 @@ class States(unittest.TestCase):
             state = sampler.state_dict()
             first = next(iter(loader))
             self.assertNotEqual(next(iter(loader)), first)
-            self.assertEqual(sampler.epoch, 1)
+            self.assertEqual(sampler.epoch, 2)     # the next loop's
             sampler.load_state_dict(state)
             self.assertEqual(list(loader), [first])
 
