@@ -253,7 +253,6 @@ class CountedBatchSampler(_Around):
     """
 
     _inner = "batch_sampler"
-    sampler = ended = _marks = _held = None     # Its own.
 
     def __init__(self, batch_sampler, sampler):
         _check_kind(type(self).__name__, sampler)
@@ -263,9 +262,11 @@ class CountedBatchSampler(_Around):
             raise TypeError(
                 f"{type(self).__name__} needs an iterable of batches of "
                 f"indices, but got {type(batch_sampler).__name__}")
-        self.batch_sampler, self.sampler = batch_sampler, sampler
-        self._marks = self._held = array.array("q", [0])
-        self.ended = True   # The present loop had all its batches.
+        none = array.array("q", [0])
+        # Its own, also where the batch sampler has such names. `ended`: the
+        # present loop had all its batches.
+        vars(self).update(batch_sampler=batch_sampler, sampler=sampler,
+                          _marks=none, _held=none, ended=True)
 
     def __iter__(self):
         """For each batch it notes how much was taken by then, and how much of
