@@ -979,7 +979,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
         return code;
     s->by_tokens = from[15] >> 7;
     s->late = from[15] >> 6 & 1;
-    s->begin = schedule_read(from + 8) << 2 >> 2;
+    s->begin = schedule_read(from + 8) & (~(uint64_t)0 >> 2);
     s->end = schedule_read(from + 16);
     schedule_reset_known(s);
     s->weights[0] = 0;
