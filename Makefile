@@ -113,14 +113,15 @@ packages release install uninstall bare:
 STANDARD = $(if $(findstring ++,$(CC)),,-std=c99)
 LANGUAGE = $(if $(findstring ++,$(CC)),-x c++)
 
-# What programs are made with: another compiler makes them anew.
-build/flags: export FLAGS := $(CC) $(CFLAGS) $(LDFLAGS)
-build/flags: always
+# What a program is made with: another compiler makes it anew.
+.PRECIOUS: build/%.flags
+build/%.flags: export FLAGS := $(CC) $(CFLAGS) $(LDFLAGS)
+build/%.flags: always
 	@mkdir -p $(@D); echo "$$FLAGS" | cmp -s - $@ || { \
 	    echo "$$FLAGS" >$@.$$$$ && mv $@.$$$$ $@; }
 
 # Renamed into place, as another test may run or build it at the same time.
-build/%: examples/%.c statesampler.h build/flags \
+build/%: examples/%.c statesampler.h build/%.flags \
     $(wildcard examples/*.h examples/extras/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(STANDARD) $(CFLAGS) -I. $(STB_FLAGS) $(LDFLAGS) -o $@.$$$$ \
