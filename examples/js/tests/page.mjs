@@ -4,7 +4,7 @@
 
    in the project's root, after make web: all tests, or some, in one headless
    Chromium. A test is a `page_test` of this file; it drives a page by mouse and
-   keyboard. CTest has each as a test of its own. */
+   keyboard. CTest runs some of them in each of its tests. */
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";

@@ -88,10 +88,11 @@ web_types() {
         "$root/examples/js/tests/steered.mts"
 }
 
-# A test of examples/js/tests/page.mjs, in a Chromium of its own.
-page() { # NAME
+# Some tests of examples/js/tests/page.mjs, one after the other in a Chromium.
+page() { # NAME...
+    names=$(echo "$*" | tr ' ' '|')
     (cd "$root" && quietly_web && timeout -k 10 590 \
-        node --test-name-pattern="^$1\$" examples/js/tests/page.mjs)
+        node --test-name-pattern="^($names)\$" examples/js/tests/page.mjs)
 }
 
 # What people open from disk or send each other.
@@ -181,7 +182,9 @@ list_tests() {
         echo 'page.mjs: begin the line of each test with page_test("NAME",' >&2
         exit 1
     }
-    for name in $names; do
-        add_test "The page in Chromium: $name" page $name
-    done
+    # To start a Chromium takes as long as a test does.
+    echo $names | xargs -n 8 >$lists/pages
+    while read -r names; do
+        add_test "The page in Chromium: $names" page $names
+    done <$lists/pages
 }
