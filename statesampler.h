@@ -1790,7 +1790,9 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
     perm->rounds = ssmp_perm_rounds(n);
 }
 
-/* Sets the key, for the size that perm has. */
+/* Sets the key, for the size that perm has. Each multiplier gets its highest
+   bit, as a small one mixes little: it is the high half of a narrow round's
+   word, or the second of a wide round's two. */
 SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
 {
     uint64_t state = ssmp_derive(key, perm->n);
@@ -1937,6 +1939,7 @@ SSMP_NOINLINE uint64_t ssmp_perm_walk(const statesampler_perm *perm,
         ssmp_perm_network(&l, &r, perm, 1, (int)perm->wide);
 #endif
         position = (uint64_t)l * perm->right + r;
+        /* Below n, the difference wraps around to a large number. */
     } while (position - perm->n < ssmp_perm_outside(perm) && iterations-- != 0);
     return position;
 }
@@ -2285,7 +2288,9 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
     p->r = (ssmp_v32)sum_r;
 }
 
-/* Goes to the first vector of the positions first, first + stride, ... */
+/* Goes to the first vector of the positions first, first + stride, ... Lanes
+   after the last one that is wanted hold no position, and what comes of them is
+   not stored. */
 SSMP_ALWAYS_INLINE void ssmp_positions_begin(ssmp_positions *p, ssmp_bulk *b,
                                              uint64_t first, uint64_t stride,
                                              const int wide)
@@ -2905,14 +2910,16 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, some);
         for (done = 0; done < some; done += piece) {
-            /* Offsets take the place of values, and samples theirs. */
-            uint64_t *at = out + done;
+            /* Each takes the place of the one before: there is no room for
+               more than one. */
+            uint64_t *values = out + done, *offsets = values, *samples = values;
 
             piece = (size_t)ssmp_min(some - done, SSMP_BUFFER);
-            ssmp_chunks_divide(numbers, at, at, &chunks, window * run->window,
-                               piece);
+            ssmp_chunks_divide(numbers, offsets, values, &chunks,
+                               window * run->window, piece);
             statesampler_perm_map(&order->perm, numbers, piece);
-            ssmp_chunks_join(at, numbers, at, &chunks, order->start, piece);
+            ssmp_chunks_join(samples, numbers, offsets, &chunks, order->start,
+                             piece);
         }
     }
 }
@@ -4679,7 +4686,8 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
     return more;
 }
 
-/* OK if mix_at serves this turn. */
+/* OK if mix_at serves this turn. ERANGE_END at mix->end is all that is wrong
+   with that turn: mix_seek, which goes there, lets it pass. */
 SSMP_NOINLINE int ssmp_mix_check_turn(const statesampler_mix *mix,
                                       uint64_t turn)
 {
@@ -4689,7 +4697,7 @@ SSMP_NOINLINE int ssmp_mix_check_turn(const statesampler_mix *mix,
         return STATESAMPLER_ERANGE_END;
     if (turn > STATESAMPLER_MAX_SAMPLES || turn > mix->reach)
         return STATESAMPLER_ERANGE_FAR;
-    if (turn == mix->end) /* Last, as seek goes there: nothing else is wrong. */
+    if (turn == mix->end)
         return STATESAMPLER_ERANGE_END;
     return STATESAMPLER_OK;
 }
