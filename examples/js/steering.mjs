@@ -165,20 +165,14 @@ class Notes {
     }
 
     /* Does something to the thing as its class does, and to the copy as
-       history.h does, which notes it. If the class throws, nothing is noted;
-       else C does not refuse it either, as it is the same. */
-    note(act, noted) {
-        this.#call(0, [], (h, s) => {
-            act();
-            check(noted(h, s));
-        });
-    }
-
-    noteWeights(act, weights) {
+       history.h does, which notes it, perhaps with weights. If the class
+       throws, nothing is noted; else C does not refuse it either, as it is the
+       same. */
+    note(act, noted, weights = []) {
         this.#call(0, [4 * weights.length], (h, s, at) => {
             act();
             new Uint32Array(c.memory.buffer, at, weights.length).set(weights);
-            check(c.mix_weigh(h, s, at));
+            check(noted(h, s, at));
         });
     }
 
@@ -277,8 +271,8 @@ export class RecordedMix extends recorded(
 
     weigh(weights) {
         const list = Array.from(weights);
-        notes.get(this).noteWeights(
-            () => super.weigh(list),
+        notes.get(this).note(
+            () => super.weigh(list), c.mix_weigh,
             list.map((one) => one === "off" ? 2 ** 32 - 1 : Number(one)));
     }
 
@@ -380,12 +374,12 @@ export class History extends Tagged {
         });
     }
 
-    /* Calls with each stretch that was served between two events. */
+    /* Calls with each stretch that was served between two events, until a call
+       returns true. */
     #stretches(use) {
         if (this.#used > 0)
             this.#walk((r) => {
-                while (check(c.next(r)) === 1)
-                    use(r, stretchOf(told(7)));
+                while (check(c.next(r)) === 1 && !use(r, stretchOf(told(7))));
             });
     }
 
@@ -438,13 +432,7 @@ export class History extends Tagged {
         const isBefore = (place) => this.#isBefore(epoch, at, place);
         let why = isBefore(this.#since) ? this.#unknown(what) : null;
         this.#stretches((r, stretch) => {
-            const { begin, end, to } = stretch;
-            /* (Such a question must not take a mix past its stretch.) */
-            if (!isBefore(end) && isBefore(to) &&
-                (this.#sources > 0n && epoch > end[0] ||
-                 c.at(r, 0, epoch, at, 0) > 0))
-                why ??= this.#skipped(what, stretch);
-            if (!isBefore(end) || isBefore(begin))
+            if (!isBefore(stretch.end) || isBefore(stretch.begin))
                 return;
             if (rank >= stretch.worldSize)
                 why ??= outside(`${what}: rank`, rank, stretch.worldSize);
@@ -454,6 +442,13 @@ export class History extends Tagged {
         const all = servings.filter((one) => one !== null);
         if (all.length > 0)
             return all;
+        this.#stretches((r, stretch) => {
+            const passed = !isBefore(stretch.end) && isBefore(stretch.to);
+            /* (This may take a mix past its stretch: it is the last.) */
+            if (passed && c.at(r, 0, epoch, at, 0) > 0)
+                why ??= this.#skipped(what, stretch);
+            return passed;
+        });
         throw why ?? new SteeringError("EUNSERVED",
                                        `${what}: the run has not served it`);
     }

@@ -672,6 +672,19 @@ test("JavaScript reads what Python has saved", () => {
     }
 });
 
+test("what no epoch of a mix has was not skipped, in those passed over", () => {
+    const { begun } = JSON.parse(
+        fs.readFileSync("examples/js/tests/saved.json", "utf8"));
+    const history = new History(unhex(begun));
+    for (const epoch of [0, 1, 3]) {
+        assert.throws(() => history.at(4, { epoch }), { kind: "ESKIPPED",
+            message: `turn 4 of epoch ${epoch}: skipped at turn 1 of epoch 0 ` +
+                     "by a begin to 4" });
+        assert.throws(() => history.at(99, { epoch }), { kind: "EUNSERVED",
+            message: `turn 99 of epoch ${epoch}: the run has not served it` });
+    }
+});
+
 /* The blocks of the README; the first ends with an error, the second never. */
 test("the README's programs", async () => {
     const blocks = fs.readFileSync("examples/js/README.md", "utf8")
