@@ -98,7 +98,7 @@ static inline const char *history_error(int code)
     case HISTORY_EOTHER:
         return "the history is of another run";
     case HISTORY_EEVENT:
-        return "the history has an event of no kind that such a run has";
+        return "the history has an event that no such run has";
     default:
         return recall_error(code);
     }

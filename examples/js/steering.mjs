@@ -287,10 +287,9 @@ export class RecordedMix extends recorded(
 /* --- history -------------------------------------------------------------- */
 
 /* The words of `next`, by name; places are an epoch and a step. */
-const stretchOf = (words) => {
-    const [begin, end, to] = [0, 2, 4].map((i) => words.slice(i, i + 2));
-    return { begin, end, to, worldSize: words[6] };
-};
+const stretchOf = ([epoch, step, endEpoch, end, toEpoch, to, worldSize]) =>
+    ({ begin: [epoch, step], end: [endEpoch, end], to: [toEpoch, to],
+       worldSize });
 
 /* Whether C has found a sample: what is out of range has not been served. */
 function found(code) {

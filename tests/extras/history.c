@@ -1444,7 +1444,7 @@ static void test_other_events(void)
     walk.mix = r.mix;
     event.kind = HISTORY_LENGTH;
     CHECK(history_mix_apply(&walk, &event) == HISTORY_EEVENT);
-    CHECK(strstr(history_error(HISTORY_EEVENT), "no kind") != NULL);
+    CHECK(strstr(history_error(HISTORY_EEVENT), "no such") != NULL);
     CHECK(history_error(RECALL_EEPOCH) == recall_error(RECALL_EEPOCH));
 }
 
