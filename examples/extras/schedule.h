@@ -136,7 +136,7 @@ static inline const char *schedule_error(int code)
         return "the mix is not in the schedule's stage, or its turn 0 is not "
                "known";
     case SCHEDULE_ETOKENS:
-        return "with shares of tokens, the stages to come are not known";
+        return "with shares of tokens, other stages are not known";
     case SCHEDULE_EOWED:
         return "the state owes more than any schedule does: it is forged";
     case SCHEDULE_ELATER:
@@ -755,7 +755,7 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
    to an earlier stage, those from turn 0 on. A run that goes back is one that
    goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
    is in an earlier stage, and turn 0 is not known, or the schedule began in
-   mid-run. ETOKENS: stages to come are not known. If a stage on the way is
+   mid-run. ETOKENS: other stages are not known. If a stage on the way is
    impossible, or a history is full, both are then at its beginning, or at that
    of one before it. */
 static inline int schedule_seek(schedule *s, statesampler_mix *mix,
@@ -855,7 +855,7 @@ static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
 /* The turn and the place at which a source's sample is served in its source's
    present epoch, as mix_locate says it: in the present stage, or in one of so
    many that follow. ELATER: in none of them. (It may never come: so there is a
-   bound.) ETOKENS: stages to come are not known. EMOVED: as schedule_at.
+   bound.) ETOKENS: other stages are not known. EMOVED: as schedule_at.
    Others: as mix_locate. It moves s and mix, and notes nothing: ask copies,
    into which you load the states. */
 static inline int schedule_locate(schedule *s, statesampler_mix *mix,
