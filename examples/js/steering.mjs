@@ -279,8 +279,7 @@ export class RecordedMix extends recorded(
     reshape(shape) {
         notes.get(this).note(
             () => super.reshape(shape),
-            (h, s) => c.mix_reshape(h, s, 0,
-                                          placeOf(this).worldSize));
+            (h, s) => c.mix_reshape(h, s, 0, placeOf(this).worldSize));
     }
 }
 
@@ -342,10 +341,6 @@ export class History extends Tagged {
                 this.#since = told(2);
             });
         }
-    }
-
-    #isBefore(epoch, step, [other, at]) {
-        return this.#carry || epoch === other ? step < at : epoch < other;
     }
 
     get bigint() {
@@ -428,7 +423,8 @@ export class History extends Tagged {
         const at = big("step", step), epoch = big("epoch", asked.epoch);
         const rank = half("rank", asked.rank), what = this.#name(epoch, at);
         const servings = [];
-        const isBefore = (place) => this.#isBefore(epoch, at, place);
+        const isBefore = ([other, from]) =>
+            this.#carry || epoch === other ? at < from : epoch < other;
         let why = isBefore(this.#since) ? this.#unknown(what) : null;
         this.#stretches((r, stretch) => {
             if (!isBefore(stretch.end) || isBefore(stretch.begin))
