@@ -133,8 +133,8 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
-        return "the mix is not in the schedule's stage, or its turn 0 is not "
-               "known";
+        return "the mix is not where the schedule is, or an earlier stage is "
+               "not known";
     case SCHEDULE_ETOKENS:
         return "with shares of tokens, other stages are not known";
     case SCHEDULE_EOWED:

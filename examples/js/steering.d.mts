@@ -12,7 +12,7 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     ETURNS     a stage should have 1 to 2^28 turns
     EMEANS     means are not of all sources, or not of all stages
     ESTOP      the mix should have the stop rule "never"
-    ETURN      the mix is not in the stage, or its turn 0 not known
+    ETURN      the mix is elsewhere, or an earlier stage is not known
     ETOKENS    of tokens, other stages are not known
     ELATER     the sample is in none of the stages
     ESTEPS     a source has a share, but no steps

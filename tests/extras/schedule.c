@@ -1322,6 +1322,9 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
+    CHECK(strcmp(schedule_error(SCHEDULE_ETURN),
+                 "the mix is not where the schedule is, or an earlier stage "
+                 "is not known") == 0);
     for (i = 0; i < 13; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
