@@ -533,14 +533,17 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 }
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
-   2^31, and perhaps 0. ERANGE: the mix has no such source. EMEANS: shares are
-   not of tokens. EMANY: these are too many. */
+   2^31, and perhaps 0. ERANGE: the mix has no such source, or it is off in this
+   stage. (After a load, that is not known until the next stage.) EMEANS: shares
+   are not of tokens. EMANY: these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     if (source >= s->num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
     if (!s->by_tokens)
         return SCHEDULE_EMEANS;
+    if (s->weights[0] != 0 && s->weights[source] == STATESAMPLER_OFF)
+        return STATESAMPLER_ERANGE_OFF;
 #ifndef SCHEDULE_SMALL
     if (tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMANY;

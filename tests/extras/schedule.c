@@ -995,6 +995,40 @@ static void test_forgotten(void)
         }
 }
 
+/* Stages of 2 turns, the second of one source alone. */
+static uint32_t by_turns(schedule *s, uint64_t turn, void *context)
+{
+    (void)context;
+    s->sources[0].share = 1;
+    s->sources[1].share = turn == 0;
+    s->sources[0].mean = s->sources[1].mean = 100;
+    return 2;
+}
+
+/* A source that is off in a stage had no tokens in it. */
+static void test_told_of_none(void)
+{
+    static unsigned char before[2 * STATE], after[2 * STATE];
+    static run r;
+    story tale = {2, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0, 0};
+    uint32_t source = 0, i;
+    size_t size;
+
+    begin(&r, &tale);
+    for (i = 0; i < 4; i++) {
+        CHECK(schedule_follow(&r.s, &r.mix, by_turns, NULL) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, &source) == 1);
+        CHECK(schedule_had(&r.s, source, 100) == STATESAMPLER_OK);
+        size = save(&r, before);
+        CHECK(schedule_had(&r.s, 1, 9) ==
+              (i < 2 ? STATESAMPLER_OK : STATESAMPLER_ERANGE_OFF));
+        CHECK(save(&r, after) == size);
+        CHECK((memcmp(before, after, size) == 0) == (i >= 2));
+    }
+    load(&r, before, size);
+    CHECK(schedule_had(&r.s, 1, 9) == STATESAMPLER_OK); /* it is not known */
+}
+
 /* Batches that differ from their means by far, always to the same side: tokens
    are in their shares all the same, to within a few batches. */
 static void test_tokens(int turns)
@@ -1352,6 +1386,7 @@ int main(int argc, char **argv)
     test_longest();
     test_untold();
     test_forgotten();
+    test_told_of_none();
     test_tokens(reduced ? 3000 : 30000);
     test_size_of_shares();
     test_no_steps();

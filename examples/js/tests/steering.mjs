@@ -1220,6 +1220,12 @@ test("shares of tokens", () => {
     same(schedule.next().indices.length, 4);
     schedule.seek(end + 10); // of turns that are passed over nothing
     same(schedule.next().indices.length, 4);
+    const off = new Schedule(new Mix([DESC, DESC], { stop: "never" }),
+                             () => ({ turns: 2, shares: [1, 0],
+                                      means: [10, 10] }));
+    off.next();
+    refuses([off], () => off.had(1, 5), { kind: "ERANGE" });
+    off.had(0, 5);
 });
 
 test("a schedule that begins in mid-run", () => {

@@ -372,6 +372,19 @@ class Schedules(unittest.TestCase):
             self.assertEqual(next(late), next(wanted))
             self.assertEqual(late.save(), wanted.save())
 
+    def test_tokens_of_a_dataset_without_turns(self):
+        mix = Mix({"a": 50, "b": 50}, 0, 1, 2, schedule=Schedule(
+            [(4, {"a": 1, "b": 1}), (None, {"a": 1})], {"a": 9, "b": 9}))
+        for _ in range(5):
+            next(mix)
+            mix.had(9)
+        before = mix.save()
+        for dataset in 1, "b":
+            with self.assertRaisesRegex(ValueError, "the source is off"):
+                mix.had(9, dataset)
+        self.assertEqual(mix.save(), before)
+        mix.had(9, "a")
+
     def test_tokens_of_no_turn(self):
         """had is of a turn that was served here, and that nobody told of; else
         nothing changes."""
