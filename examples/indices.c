@@ -405,6 +405,17 @@ static const char *why_not_opened(int code, size_t size)
     return recorder_error(code);
 }
 
+/* Ends with the step that has the samples of an epoch in which none begins. */
+static void tell_no_begin(void)
+{
+    const uint64_t next = statesampler_step(&r.sampler);
+
+    if (next > 0)
+        example_fail(1, "%s: no step begins in epoch %" PRIu64 ": step %" PRIu64
+                     " has its samples", path, r.epoch, next - 1);
+    example_fail(1, "%s: the run begins after epoch %" PRIu64, path, r.epoch);
+}
+
 static void open_state(void)
 {
     size_t size = 0;
@@ -433,6 +444,8 @@ static void open_state(void)
         code = recorder_open(&r, sources, state, size, scratch);
     if (code == STATESAMPLER_OK && r.batch_size > BATCH)
         code = STATESAMPLER_ECAPACITY;
+    if (code == RECORDER_EBEGINS)
+        tell_no_begin();
     if (code != STATESAMPLER_OK)
         example_fail(1, "%s: %s", path, why_not_opened(code, size));
 }
