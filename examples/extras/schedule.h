@@ -485,6 +485,29 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
 
 /* --- with a mix ----------------------------------------------------------- */
 
+/* After a load the mix has the weights of the stage. EWEIGHTS: they are of a
+   stage of another length, so the two states are of two checkpoints. */
+#ifndef SCHEDULE_SMALL
+static inline int schedule_take_weights(schedule *s,
+                                        const statesampler_mix *mix)
+{
+    uint64_t turns = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        s->weights[i] = mix->sources[i].in_mix.weight;
+        if (s->weights[i] != STATESAMPLER_OFF)
+            turns += s->weights[i];
+    }
+    if (turns == s->end - s->begin)
+        return STATESAMPLER_OK;
+    s->weights[0] = 0;
+    return SCHEDULE_EWEIGHTS;
+}
+#else
+#define schedule_take_weights(s, mix) STATESAMPLER_OK
+#endif
+
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
    by its turn it is, but it was weighed or loaded alone. That moves its base to
    its turn: so weights need not be compared at each turn, but once after that,
@@ -500,7 +523,9 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
-    if (turn == s->end || s->weights[0] == 0 ||
+    if (turn != s->end && s->weights[0] == 0)
+        return schedule_take_weights(s, mix);
+    if (turn == s->end ||
         (turn != mix->base_turn && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
     s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
@@ -534,8 +559,8 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
    2^31, and perhaps 0. ERANGE: the mix has no such source, or it is off in this
-   stage. (After a load, that is not known until the next stage.) EMEANS: shares
-   are not of tokens. EMANY: these are too many. */
+   stage. (After a load, schedule_follow comes to know that.) EMEANS: shares are
+   not of tokens. EMANY: these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     if (source >= s->num_sources)

@@ -475,6 +475,45 @@ static void test_alone_at_base(void)
     CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
 }
 
+/* The state of a mix from just before a stage began, and that of the schedule
+   from just after: at one turn, of two checkpoints. It is found out if the two
+   stages differ in length. */
+static void test_mixed_pair(int cases)
+{
+    static run r;
+    static unsigned char one[2 * STATE], two[2 * STATE], after[2 * STATE];
+    int k, refused = 0;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const size_t own = SCHEDULE_BYTES(tale.num_sources);
+        uint64_t length;
+        size_t size;
+
+        begin(&r, &tale);
+        take(&r, &tale, 1 + check_random(50));
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              STATESAMPLER_OK);
+        length = r.s.end - r.s.begin;
+        size = save(&r, one);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        (void)save(&r, two);
+        if (r.s.end - r.s.begin == length)
+            continue;
+        memcpy(one, two, own);
+        load(&r, one, size);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              SCHEDULE_EWEIGHTS);
+        CHECK(save(&r, after) == size && memcmp(one, after, size) == 0);
+        load(&r, two, size);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        CHECK(save(&r, after) == size && memcmp(two, after, size) == 0);
+        refused++;
+    }
+    CHECK(refused > cases / 3);
+}
+
 /* It does not go back to before its stage. */
 static void check_late(run *r, story *tale)
 {
@@ -1027,6 +1066,9 @@ static void test_told_of_none(void)
     }
     load(&r, before, size);
     CHECK(schedule_had(&r.s, 1, 9) == STATESAMPLER_OK); /* it is not known */
+    (void)schedule_seek(&r.s, &r.mix, r.s.begin + 1, by_turns, NULL);
+    CHECK(schedule_follow(&r.s, &r.mix, by_turns, NULL) == STATESAMPLER_OK);
+    CHECK(schedule_had(&r.s, 1, 9) == STATESAMPLER_ERANGE_OFF);
 }
 
 /* Batches that differ from their means by far, always to the same side: tokens
@@ -1234,7 +1276,7 @@ static void test_refused_seek(int cases)
 
         off.tale = invent(0);
         begin(&r, &off.tale);
-        take(&r, &off.tale, check_random(50));
+        take(&r, &off.tale, 1 + check_random(49));
         off.from = r.s.end + check_random(100);
         CHECK(schedule_seek(&r.s, &r.mix, off.from + 2 * off.tale.longest,
                             tell_until, &off) == SCHEDULE_ESHARES);
@@ -1377,6 +1419,7 @@ int main(int argc, char **argv)
     test_mid_run(reduced ? 50 : 500);
     test_loaded_alone(reduced ? 50 : 500);
     test_alone_at_base();
+    test_mixed_pair(reduced ? 50 : 500);
     test_any_turn(reduced ? 10 : 200);
     test_moved_copies();
     test_other_ranks();
