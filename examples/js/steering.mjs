@@ -302,6 +302,10 @@ const placeIn = (thing, words) => Object.fromEntries(Array.from(
     words, (word, i) => [["step", "rank", "slot", "position", "turn"][i],
                          give(thing, word)]));
 
+/* As history_earlier. */
+const earlier = (epoch, other) =>
+    unsigned(other - epoch) < unsigned(epoch - other);
+
 const outside = (name, value, n) =>
     new RangeError(`${name} must be below ${n}, not ${value}`);
 
@@ -424,7 +428,8 @@ export class History extends Tagged {
         const rank = half("rank", asked.rank), what = this.#name(epoch, at);
         const servings = [];
         const isBefore = ([other, from]) =>
-            this.#carry || epoch === other ? at < from : epoch < other;
+            this.#carry || epoch === other ? at < from
+                                           : earlier(epoch, other);
         let why = isBefore(this.#since) ? this.#unknown(what) : null;
         this.#stretches((r, stretch) => {
             if (!isBefore(stretch.end) || isBefore(stretch.begin))
@@ -452,9 +457,12 @@ export class History extends Tagged {
     #addPlaces(places, limit, r, epoch, source, index) {
         check(c.own_epochs(r, epoch, source));
         const [first, last] = told(2);
-        for (let own = first; own <= last && places.length < limit; own++)
+        for (let own = first; places.length < limit; own++) {
             if (found(c.mix_locate(r, epoch, source, own, index)))
                 places.push(told(4));
+            if (unsigned(own) === last)
+                break;
+        }
     }
 
     /* The places at which a sample was served in an epoch, up to a limit. */
@@ -473,7 +481,8 @@ export class History extends Tagged {
             const there = c.samples(r, source);
             samples = there > samples ? there : samples;
             if (places.length >= limit ||
-                !this.#carry && (epoch < begin[0] || epoch > end[0]))
+                !this.#carry && (earlier(epoch, begin[0]) ||
+                                 earlier(end[0], epoch)))
                 return;
             if (ofMix)
                 this.#addPlaces(places, limit, r, epoch, source, number);
@@ -483,7 +492,7 @@ export class History extends Tagged {
         if (samples > 0n && number >= samples)
             throw outside("index", number, samples);
         const [begins, at] = this.#since;
-        if (places.length === 0 && (epoch < begins ||
+        if (places.length === 0 && (earlier(epoch, begins) ||
                                     epoch === begins && at > 0n))
             throw this.#unknown(`sample ${number} in epoch ${epoch}`);
         return places.map((place) => ({ epoch: give(this, epoch),

@@ -810,6 +810,33 @@ test("numbers above 2^32 and 2^53", () => {
                   /^RangeError: .* bigint: true/);
 });
 
+test("epochs after 2^64 - 1 begin again at 0", () => {
+    const epoch = 2n ** 64n - 1n;
+    const desc = { ...DESC, epoch, bigint: true };
+    const run = runOf(desc, go(3), (one) => one.seek(9), go(99));
+    while (run.epoch !== 1n)
+        run.next();
+    const again = new RecordedSampler(desc);
+    again.load(run.save());
+    for (const { history } of [run, again]) {
+        const one = new Sampler(desc), served = one.next();
+        same(history.at(0, { epoch })[0].indices, served);
+        same(history.locate(served[0], { epoch })[0].step, 0n);
+        one.begin(0);
+        same(history.at(0, { epoch: 0 })[0].indices, one.next());
+        assert.throws(() => history.at(5, { epoch }), { kind: "ESKIPPED" });
+        assert.throws(() => history.at(0, { epoch: epoch - 1n }),
+                      { kind: "EUNKNOWN" });
+    }
+    const mix = new RecordedMix([{ numSamples: 9, batchSize: 2, epoch }],
+                                { stop: "never", bigint: true });
+    const log = range(14).map(() => [...mix.next().indices]);
+    for (const index of range(9).map(BigInt))
+        same(mix.history.locate(index, { source: 0 }).map(({ step }) => step),
+             log.flatMap((batch, turn) =>
+                 batch.includes(index) ? [BigInt(turn)] : []));
+});
+
 /* --- Bad input ------------------------------------------------------------ */
 
 /* A call that throws, and changes nothing. */
