@@ -299,20 +299,20 @@ static int print_mix_places(uint64_t index)
     uint64_t turn = 0, own = 0, own_last = 0;
     statesampler_place place = {0, 0, 0, 0};
     uint32_t source = 0;
-    int found = 0, more;
+    int found = 0, more = 1;
 
     while (source + 1 < saved.num_sources &&
            index >= statesampler_mix_offset(&mix_walk.mix, source + 1))
         source++;
     example_must_say(history_mix_epochs(&mix_walk, r.epoch, source, &own,
                                         &own_last), history_error);
-    for (more = own <= own_last; more; own++) {
+    for (; more; own++) {
         int code = history_mix_locate(
             &mix_walk, r.epoch, source, own,
             index - statesampler_mix_offset(&mix_walk.mix, source), &turn,
             &place);
 
-        more = own < own_last; /* which may be 2^64 - 1 */
+        more = own != own_last; /* which may be 0, after 2^64 - 1 */
         if (code == STATESAMPLER_EINVAL_REPLACEMENT)
             example_must(code);
         if (code != STATESAMPLER_OK)
@@ -369,19 +369,19 @@ static uint64_t stretch_samples(void)
 static int print_places(uint64_t index)
 {
     const history_stretch *stretch;
-    uint64_t first_epoch = STATESAMPLER_NONE, first_step = 0, samples = 0;
-    int found = 0;
+    uint64_t first_epoch = 0, first_step = 0, samples = 0;
+    int found = 0, is_first = 1;
 
-    open_walk();
-    while ((stretch = next_stretch()) != NULL) {
-        if (first_epoch == STATESAMPLER_NONE) {
+    for (open_walk(); (stretch = next_stretch()) != NULL; is_first = 0) {
+        if (is_first) {
             first_epoch = stretch->begin_epoch;
             first_step = stretch->begin_step;
         }
         if (stretch_samples() > samples)
             samples = stretch_samples();
-        if (!saved.carry && (r.epoch < stretch->begin_epoch ||
-                             r.epoch > stretch->end_epoch))
+        if (!saved.carry &&
+            (history_earlier(r.epoch, stretch->begin_epoch) ||
+             history_earlier(stretch->end_epoch, r.epoch)))
             continue;
         found |= saved.num_sources > 0 ? print_mix_places(index)
                                        : print_own_place(index);
@@ -403,6 +403,17 @@ static const char *why_not_opened(int code, size_t size)
     if (STATESAMPLER_KIND(code) == STATESAMPLER_EIO)
         return strerror(errno);
     return recorder_error(code);
+}
+
+/* Ends with the step that has the samples of an epoch in which none begins. */
+static void tell_no_begin(void)
+{
+    const uint64_t next = statesampler_step(&r.sampler);
+
+    if (next > 0)
+        example_fail(1, "%s: no step begins in epoch %" PRIu64 ": step %" PRIu64
+                     " has its samples", path, r.epoch, next - 1);
+    example_fail(1, "%s: the run begins after epoch %" PRIu64, path, r.epoch);
 }
 
 static void open_state(void)
@@ -433,6 +444,8 @@ static void open_state(void)
         code = recorder_open(&r, sources, state, size, scratch);
     if (code == STATESAMPLER_OK && r.batch_size > BATCH)
         code = STATESAMPLER_ECAPACITY;
+    if (code == RECORDER_EBEGINS)
+        tell_no_begin();
     if (code != STATESAMPLER_OK)
         example_fail(1, "%s: %s", path, why_not_opened(code, size));
 }

@@ -70,74 +70,56 @@ static int serve_gap(const statesampler_desc *run, const gap *skipped,
     return code < 0 ? code : STATESAMPLER_OK;
 }
 
-/* With CARRY 7 ranks skip 100 steps, over three borders, and 5 serve them: with
-   the rest each sample is there once in each of the epochs. */
-static int serves_over_borders(void)
+/* Serves up to this step, or to the end of the epoch. */
+static void serve_until(statesampler *s, uint64_t step)
 {
-    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 7, .epoch = 3,
-                              .world_size = 7, .batch_size = BATCH,
-                              .tail = STATESAMPLER_TAIL_CARRY};
     uint64_t batch[BATCH];
-    statesampler s;
-    gap skipped;
     size_t count;
-    uint32_t rank;
-    int so = 1;
 
-    begin_counts();
-    memset(&skipped, 0, sizeof skipped);
-    for (rank = 0; rank < 7; rank++) {
-        desc.rank = rank;
-        example_must(statesampler_init(&s, &desc));
-        while (statesampler_step(&s) < 30) {
-            statesampler_next(&s, batch, &count);
-            train(batch, count);
-        }
-        so = so && skip_to(&s, 29, &skipped) < 0;
-        example_must(skip_to(&s, 130, &skipped));
-        /* SAMPLES steps are 28 epochs. */
-        while (statesampler_step(&s) < SAMPLES) {
-            statesampler_next(&s, batch, &count);
-            train(batch, count);
-        }
-    }
-    so = so && skipped.last_epoch == 6 && num_trained == (SAMPLES - 100) * 28;
-    for (rank = 0; rank < 5; rank++)
-        example_must(serve_gap(&desc, &skipped, rank, 5));
-    return so && each_served(0, SAMPLES, 28);
+    while (statesampler_step(s) < step && statesampler_next(s, batch, &count))
+        train(batch, count);
 }
 
-/* 41 ranks skip 3 of 6 steps; 30 ranks serve them, and each sample is once. */
-static void check_gap(void)
+/* All ranks of a run serve the steps before `first`, and those from `last` to
+   `end`; `others` ranks serve what was skipped. Returns 1 if each sample then
+   came this often. */
+static int serves_gap(statesampler_desc *run, uint64_t first, uint64_t last,
+                      uint64_t end, uint32_t others, unsigned times)
 {
-    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 7,
-                              .world_size = 41, .batch_size = BATCH,
-                              .tail = STATESAMPLER_TAIL_UNEVEN};
-    uint64_t batch[BATCH], before;
+    gap skipped = {0, 0, 0, 0};
     statesampler s;
-    gap skipped;
-    size_t count;
     uint32_t rank;
     int so = 1;
 
     begin_counts();
-    memset(&skipped, 0, sizeof skipped);
-    for (rank = 0; rank < 41; rank++) {
-        desc.rank = rank;
-        example_must(statesampler_init(&s, &desc));
-        statesampler_next(&s, batch, &count);
-        train(batch, count);
-        example_must(skip_to(&s, 4, &skipped));
-        while (statesampler_next(&s, batch, &count))
-            train(batch, count);
+    for (run->rank = 0; run->rank < run->world_size; run->rank++) {
+        example_must(statesampler_init(&s, run));
+        serve_until(&s, first);
+        so = so && skip_to(&s, first - 1, &skipped) < 0;
+        example_must(skip_to(&s, last, &skipped));
+        serve_until(&s, end);
     }
-    so = so && num_trained == SAMPLES - 3 * 41 * BATCH;
-    before = num_trained;
-    for (rank = 0; rank < 30; rank++)
-        example_must(serve_gap(&desc, &skipped, rank, 30));
-    so = so && num_trained - before == 3 * 41 * BATCH;
-    so = so && each_served(0, SAMPLES, 1);
-    say(so && serves_over_borders(),
+    so = so && num_trained == (uint64_t)SAMPLES * times -
+                                  (last - first) * run->world_size * BATCH;
+    for (rank = 0; rank < others; rank++)
+        example_must(serve_gap(run, &skipped, rank, others));
+    return so && each_served(0, SAMPLES, times);
+}
+
+/* 41 ranks skip 3 of 6 steps; 30 ranks serve them, and each sample is once.
+   With CARRY 7 ranks skip 100 of SAMPLES steps, which are 28 epochs, over three
+   borders, and 5 ranks serve them. */
+static void check_gap(void)
+{
+    statesampler_desc run = {.num_samples = SAMPLES, .seed = 7,
+                             .world_size = 41, .batch_size = BATCH,
+                             .tail = STATESAMPLER_TAIL_UNEVEN};
+    statesampler_desc carried = {.num_samples = SAMPLES, .seed = 7, .epoch = 3,
+                                 .world_size = 7, .batch_size = BATCH,
+                                 .tail = STATESAMPLER_TAIL_CARRY};
+
+    say(serves_gap(&run, 1, 4, STATESAMPLER_NONE, 30, 1) &&
+            serves_gap(&carried, 30, 130, SAMPLES, 5, 28),
         "steps that were skipped on 41 ranks are served on 30 later");
 }
 

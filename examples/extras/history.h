@@ -98,7 +98,7 @@ static inline const char *history_error(int code)
     case HISTORY_EOTHER:
         return "the history is of another run";
     case HISTORY_EEVENT:
-        return "the history has an event of no kind that such a run has";
+        return "the history has an event that no such run has";
     default:
         return recall_error(code);
     }
@@ -202,6 +202,13 @@ static inline history_event history_event_at(const history_log *log, size_t at)
     return event;
 }
 
+/* Whether an epoch comes before another one: they count modulo 2^64, so it does
+   if that way is the shorter one. */
+static inline int history_earlier(uint64_t epoch, uint64_t other)
+{
+    return other - epoch < epoch - other;
+}
+
 /* Whether a place is before another one. */
 static inline int history_before(const history_log *log, uint64_t epoch,
                                  uint64_t step, uint64_t other_epoch,
@@ -209,7 +216,7 @@ static inline int history_before(const history_log *log, uint64_t epoch,
 {
     if (log->carry || epoch == other_epoch)
         return step < other_step;
-    return epoch < other_epoch;
+    return history_earlier(epoch, other_epoch);
 }
 
 /* OK if an event of this kind may happen at a place. */
@@ -1526,8 +1533,9 @@ static inline int history_mix_epochs(history_mix_walk *walk, uint64_t epoch,
 static inline int history_has_come(const statesampler *s, uint64_t epoch,
                                    uint64_t step)
 {
-    return statesampler_epoch(s) == epoch ? statesampler_step(s) >= step
-                                          : statesampler_epoch(s) > epoch;
+    if (statesampler_epoch(s) == epoch)
+        return statesampler_step(s) >= step;
+    return history_earlier(epoch, statesampler_epoch(s));
 }
 
 /* Takes the mix to the first turn of the stretch, in this epoch of the mix, at

@@ -30,8 +30,9 @@ static inline const char *recall_error(int code)
 }
 
 /* Goes to the first step that begins in an epoch, as the steps of CARRY are
-   counted through all epochs. ERANGE: no step begins in it, or it is so far off
-   that numbers wrap. */
+   counted through all epochs. ERANGE_END: none does; it has gone to the first
+   one that begins later, so that the one before, if there is one, has all the
+   epoch's samples. ERANGE_FAR: the epoch is out of reach. */
 static inline int recall_carry(statesampler *s, uint64_t epoch)
 {
     const uint64_t now = statesampler_epoch(s), at = statesampler_position(s);
@@ -40,9 +41,13 @@ static inline int recall_carry(statesampler *s, uint64_t epoch)
     uint64_t step = statesampler_step(s), samples; /* to the epoch's first */
     int code;
 
+    if ((epoch < now ? now - epoch : epoch - now) >
+        ((uint64_t)1 << 62) / s->run.num_samples)
+        return STATESAMPLER_ERANGE_FAR;
     if (epoch < now) {
         samples = (now - epoch) * s->run.num_samples + at;
-        step -= samples / global; /* the first one that is not before it */
+        samples /= global; /* steps to the first one that is not before it */
+        step -= samples < step ? samples : step;
     } else {
         samples = (epoch - now) * s->run.num_samples - at;
         step += (samples + global - 1) / global;

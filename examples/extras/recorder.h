@@ -15,7 +15,9 @@
 
 STATESAMPLER_WRAP_BEGIN
 
-#define RECORDER_EUNKNOWN (-1021) /* beside the errors of statesampler.h */
+/* Errors, beside those of statesampler.h. */
+#define RECORDER_EUNKNOWN (-1021)
+#define RECORDER_EBEGINS (-1022)
 
 /* Set what is asked before recorder_open, which sets the rest. */
 typedef struct recorder {
@@ -37,6 +39,8 @@ static inline const char *recorder_error(int code)
         return "a state is one place of a run: it cannot know whether the run"
                " made a seek or a begin, or had other weights, ranks, batches"
                " or another length, before it or after it";
+    if (code == RECORDER_EBEGINS)
+        return "no step begins in the epoch";
     return recall_error(code);
 }
 
@@ -63,14 +67,17 @@ static inline int recorder_open_sampler(recorder *r, const void *state,
         r->epoch = desc.epoch;
     if (r->epoch == statesampler_epoch(s))
         return STATESAMPLER_OK;
-    if (desc.tail == STATESAMPLER_TAIL_CARRY)
-        return recall_carry(s, r->epoch);
+    if (desc.tail == STATESAMPLER_TAIL_CARRY) {
+        code = recall_carry(s, r->epoch);
+        return code == STATESAMPLER_ERANGE_END ? RECORDER_EBEGINS : code;
+    }
     statesampler_begin(s, r->epoch);
     return STATESAMPLER_OK;
 }
 
 /* Reads a state. `sources` and `scratch` are as for recall_mix: a sampler needs
-   none. ERANGE, RECALL_EEPOCH: there is no such epoch. EINVAL: a description
+   none. ERANGE, RECALL_EEPOCH: there is no such epoch. EBEGINS: with CARRY, no
+   step begins in it; see recall_carry, of r->sampler. EINVAL: a description
    that init refuses. ECORRUPT, EVERSION: as load. */
 static inline int recorder_open(recorder *r, statesampler_source *sources,
                                 const void *state, size_t size,

@@ -133,10 +133,10 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
-        return "the mix is not in the schedule's stage, or its turn 0 is not "
-               "known";
+        return "the mix is not where the schedule is, or an earlier stage is "
+               "not known";
     case SCHEDULE_ETOKENS:
-        return "with shares of tokens, the stages to come are not known";
+        return "with shares of tokens, other stages are not known";
     case SCHEDULE_EOWED:
         return "the state owes more than any schedule does: it is forged";
     case SCHEDULE_ELATER:
@@ -485,6 +485,29 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
 
 /* --- with a mix ----------------------------------------------------------- */
 
+/* After a load the mix has the weights of the stage. EWEIGHTS: they are of a
+   stage of another length, so the two states are of two checkpoints. */
+#ifndef SCHEDULE_SMALL
+static inline int schedule_take_weights(schedule *s,
+                                        const statesampler_mix *mix)
+{
+    uint64_t turns = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        s->weights[i] = mix->sources[i].in_mix.weight;
+        if (s->weights[i] != STATESAMPLER_OFF)
+            turns += s->weights[i];
+    }
+    if (turns == s->end - s->begin)
+        return STATESAMPLER_OK;
+    s->weights[0] = 0;
+    return SCHEDULE_EWEIGHTS;
+}
+#else
+#define schedule_take_weights(s, mix) STATESAMPLER_OK
+#endif
+
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
    by its turn it is, but it was weighed or loaded alone. That moves its base to
    its turn: so weights need not be compared at each turn, but once after that,
@@ -500,7 +523,9 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
-    if (turn == s->end || s->weights[0] == 0 ||
+    if (turn != s->end && s->weights[0] == 0)
+        return schedule_take_weights(s, mix);
+    if (turn == s->end ||
         (turn != mix->base_turn && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
     s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
@@ -533,7 +558,8 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 }
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
-   2^31, and perhaps 0. ERANGE: the mix has no such source. EMEANS: shares are
+   2^31, and perhaps 0. ERANGE: the mix has no such source, or it is off in this
+   stage. (After a load, schedule_follow comes to know that.) EMEANS: shares are
    not of tokens. EMANY: these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
@@ -541,6 +567,8 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
         return STATESAMPLER_ERANGE_SOURCE;
     if (!s->by_tokens)
         return SCHEDULE_EMEANS;
+    if (s->weights[0] != 0 && s->weights[source] == STATESAMPLER_OFF)
+        return STATESAMPLER_ERANGE_OFF;
 #ifndef SCHEDULE_SMALL
     if (tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMANY;
@@ -755,7 +783,7 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
    to an earlier stage, those from turn 0 on. A run that goes back is one that
    goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
    is in an earlier stage, and turn 0 is not known, or the schedule began in
-   mid-run. ETOKENS: stages to come are not known. If a stage on the way is
+   mid-run. ETOKENS: other stages are not known. If a stage on the way is
    impossible, or a history is full, both are then at its beginning, or at that
    of one before it. */
 static inline int schedule_seek(schedule *s, statesampler_mix *mix,
@@ -855,7 +883,7 @@ static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
 /* The turn and the place at which a source's sample is served in its source's
    present epoch, as mix_locate says it: in the present stage, or in one of so
    many that follow. ELATER: in none of them. (It may never come: so there is a
-   bound.) ETOKENS: stages to come are not known. EMOVED: as schedule_at.
+   bound.) ETOKENS: other stages are not known. EMOVED: as schedule_at.
    Others: as mix_locate. It moves s and mix, and notes nothing: ask copies,
    into which you load the states. */
 static inline int schedule_locate(schedule *s, statesampler_mix *mix,

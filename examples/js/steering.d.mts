@@ -8,12 +8,12 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     EUNKNOWN   it is before all that the history knows
     EOTHER     the history and the state are of two runs
     EORDER     an event is after the state
-    ESHARES    a share is negative, infinite or no number, or all are 0
+    ESHARES    a share is negative or not finite, or all are 0
     ETURNS     a stage should have 1 to 2^28 turns
-    EMEANS     means are not of all sources, or not of all stages
+    EMEANS     means are not of all sources and stages
     ESTOP      the mix should have the stop rule "never"
-    ETURN      the mix is not in the stage, or its turn 0 not known
-    ETOKENS    of tokens, stages to come are not known
+    ETURN      the mix is elsewhere, or an earlier stage is not known
+    ETOKENS    of tokens, other stages are not known
     ELATER     the sample is in none of the stages
     ESTEPS     a source has a share, but no steps
     EHAD       `had` was not told of a source

@@ -165,20 +165,14 @@ class Notes {
     }
 
     /* Does something to the thing as its class does, and to the copy as
-       history.h does, which notes it. If the class throws, nothing is noted;
-       else C does not refuse it either, as it is the same. */
-    note(act, noted) {
-        this.#call(0, [], (h, s) => {
-            act();
-            check(noted(h, s));
-        });
-    }
-
-    noteWeights(act, weights) {
+       history.h does, which notes it, perhaps with weights. If the class
+       throws, nothing is noted; else C does not refuse it either, as it is the
+       same. */
+    note(act, noted, weights = []) {
         this.#call(0, [4 * weights.length], (h, s, at) => {
             act();
             new Uint32Array(c.memory.buffer, at, weights.length).set(weights);
-            check(c.mix_weigh(h, s, at));
+            check(noted(h, s, at));
         });
     }
 
@@ -277,26 +271,24 @@ export class RecordedMix extends recorded(
 
     weigh(weights) {
         const list = Array.from(weights);
-        notes.get(this).noteWeights(
-            () => super.weigh(list),
+        notes.get(this).note(
+            () => super.weigh(list), c.mix_weigh,
             list.map((one) => one === "off" ? 2 ** 32 - 1 : Number(one)));
     }
 
     reshape(shape) {
         notes.get(this).note(
             () => super.reshape(shape),
-            (h, s) => c.mix_reshape(h, s, 0,
-                                          placeOf(this).worldSize));
+            (h, s) => c.mix_reshape(h, s, 0, placeOf(this).worldSize));
     }
 }
 
 /* --- history -------------------------------------------------------------- */
 
 /* The words of `next`, by name; places are an epoch and a step. */
-const stretchOf = (words) => {
-    const [begin, end, to] = [0, 2, 4].map((i) => words.slice(i, i + 2));
-    return { begin, end, to, worldSize: words[6] };
-};
+const stretchOf = ([epoch, step, endEpoch, end, toEpoch, to, worldSize]) =>
+    ({ begin: [epoch, step], end: [endEpoch, end], to: [toEpoch, to],
+       worldSize });
 
 /* Whether C has found a sample: what is out of range has not been served. */
 function found(code) {
@@ -309,6 +301,10 @@ function found(code) {
 const placeIn = (thing, words) => Object.fromEntries(Array.from(
     words, (word, i) => [["step", "rank", "slot", "position", "turn"][i],
                          give(thing, word)]));
+
+/* As history_earlier. */
+const earlier = (epoch, other) =>
+    unsigned(other - epoch) < unsigned(epoch - other);
 
 const outside = (name, value, n) =>
     new RangeError(`${name} must be below ${n}, not ${value}`);
@@ -351,10 +347,6 @@ export class History extends Tagged {
         }
     }
 
-    #isBefore(epoch, step, [other, at]) {
-        return this.#carry || epoch === other ? step < at : epoch < other;
-    }
-
     get bigint() {
         return this.#bigint;
     }
@@ -380,12 +372,12 @@ export class History extends Tagged {
         });
     }
 
-    /* Calls with each stretch that was served between two events. */
+    /* Calls with each stretch that was served between two events, until a call
+       returns true. */
     #stretches(use) {
         if (this.#used > 0)
             this.#walk((r) => {
-                while (check(c.next(r)) === 1)
-                    use(r, stretchOf(told(7)));
+                while (check(c.next(r)) === 1 && !use(r, stretchOf(told(7))));
             });
     }
 
@@ -435,16 +427,12 @@ export class History extends Tagged {
         const at = big("step", step), epoch = big("epoch", asked.epoch);
         const rank = half("rank", asked.rank), what = this.#name(epoch, at);
         const servings = [];
-        const isBefore = (place) => this.#isBefore(epoch, at, place);
+        const isBefore = ([other, from]) =>
+            this.#carry || epoch === other ? at < from
+                                           : earlier(epoch, other);
         let why = isBefore(this.#since) ? this.#unknown(what) : null;
         this.#stretches((r, stretch) => {
-            const { begin, end, to } = stretch;
-            /* (Such a question must not take a mix past its stretch.) */
-            if (!isBefore(end) && isBefore(to) &&
-                (this.#sources > 0n && epoch > end[0] ||
-                 c.at(r, 0, epoch, at, 0) > 0))
-                why ??= this.#skipped(what, stretch);
-            if (!isBefore(end) || isBefore(begin))
+            if (!isBefore(stretch.end) || isBefore(stretch.begin))
                 return;
             if (rank >= stretch.worldSize)
                 why ??= outside(`${what}: rank`, rank, stretch.worldSize);
@@ -454,6 +442,13 @@ export class History extends Tagged {
         const all = servings.filter((one) => one !== null);
         if (all.length > 0)
             return all;
+        this.#stretches((r, stretch) => {
+            const passed = !isBefore(stretch.end) && isBefore(stretch.to);
+            /* (This may take a mix past its stretch: it is the last.) */
+            if (passed && c.at(r, 0, epoch, at, 0) > 0)
+                why ??= this.#skipped(what, stretch);
+            return passed;
+        });
         throw why ?? new SteeringError("EUNSERVED",
                                        `${what}: the run has not served it`);
     }
@@ -462,9 +457,12 @@ export class History extends Tagged {
     #addPlaces(places, limit, r, epoch, source, index) {
         check(c.own_epochs(r, epoch, source));
         const [first, last] = told(2);
-        for (let own = first; own <= last && places.length < limit; own++)
+        for (let own = first; places.length < limit; own++) {
             if (found(c.mix_locate(r, epoch, source, own, index)))
                 places.push(told(4));
+            if (unsigned(own) === last)
+                break;
+        }
     }
 
     /* The places at which a sample was served in an epoch, up to a limit. */
@@ -483,7 +481,8 @@ export class History extends Tagged {
             const there = c.samples(r, source);
             samples = there > samples ? there : samples;
             if (places.length >= limit ||
-                !this.#carry && (epoch < begin[0] || epoch > end[0]))
+                !this.#carry && (earlier(epoch, begin[0]) ||
+                                 earlier(end[0], epoch)))
                 return;
             if (ofMix)
                 this.#addPlaces(places, limit, r, epoch, source, number);
@@ -493,7 +492,7 @@ export class History extends Tagged {
         if (samples > 0n && number >= samples)
             throw outside("index", number, samples);
         const [begins, at] = this.#since;
-        if (places.length === 0 && (epoch < begins ||
+        if (places.length === 0 && (earlier(epoch, begins) ||
                                     epoch === begins && at > 0n))
             throw this.#unknown(`sample ${number} in epoch ${epoch}`);
         return places.map((place) => ({ epoch: give(this, epoch),

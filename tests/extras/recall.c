@@ -401,6 +401,13 @@ static void carries(uint64_t num_samples, uint32_t world_size)
             CHECK(statesampler_step(&s) == want);
         }
     }
+    /* 2^63 + 1 epochs of an even length are one where numbers wrap. */
+    CHECK(statesampler_seek(&from, 0) == STATESAMPLER_OK);
+    for (epoch = 1; epoch != 0; epoch *= 2) {
+        s = from;
+        CHECK(recall_carry(&s, epoch + 1) == STATESAMPLER_ERANGE_FAR ||
+              statesampler_epoch(&s) - epoch - 1 <= 4 * world_size);
+    }
 }
 
 int main(int argc, char **argv)

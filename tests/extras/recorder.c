@@ -410,6 +410,7 @@ static uint64_t ask_straight(uint32_t number, uint64_t *lies)
 static void say_why(void)
 {
     CHECK(strstr(recorder_error(RECORDER_EUNKNOWN), "cannot know") != NULL);
+    CHECK(strstr(recorder_error(RECORDER_EBEGINS), "no step") != NULL);
     CHECK(strcmp(recorder_error(STATESAMPLER_ERANGE),
                  statesampler_error(STATESAMPLER_ERANGE)) == 0);
     CHECK(strcmp(statesampler_error(RECORDER_EUNKNOWN), "unknown error") == 0);

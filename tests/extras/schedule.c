@@ -475,6 +475,45 @@ static void test_alone_at_base(void)
     CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
 }
 
+/* The state of a mix from just before a stage began, and that of the schedule
+   from just after: at one turn, of two checkpoints. It is found out if the two
+   stages differ in length. */
+static void test_mixed_pair(int cases)
+{
+    static run r;
+    static unsigned char one[2 * STATE], two[2 * STATE], after[2 * STATE];
+    int k, refused = 0;
+
+    for (k = 0; k < cases; k++) {
+        story tale = invent(0);
+        const size_t own = SCHEDULE_BYTES(tale.num_sources);
+        uint64_t length;
+        size_t size;
+
+        begin(&r, &tale);
+        take(&r, &tale, 1 + check_random(50));
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              STATESAMPLER_OK);
+        length = r.s.end - r.s.begin;
+        size = save(&r, one);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        (void)save(&r, two);
+        if (r.s.end - r.s.begin == length)
+            continue;
+        memcpy(one, two, own);
+        load(&r, one, size);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
+        CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
+              SCHEDULE_EWEIGHTS);
+        CHECK(save(&r, after) == size && memcmp(one, after, size) == 0);
+        load(&r, two, size);
+        CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
+        CHECK(save(&r, after) == size && memcmp(two, after, size) == 0);
+        refused++;
+    }
+    CHECK(refused > cases / 3);
+}
+
 /* It does not go back to before its stage. */
 static void check_late(run *r, story *tale)
 {
@@ -995,6 +1034,43 @@ static void test_forgotten(void)
         }
 }
 
+/* Stages of 2 turns, the second of one source alone. */
+static uint32_t by_turns(schedule *s, uint64_t turn, void *context)
+{
+    (void)context;
+    s->sources[0].share = 1;
+    s->sources[1].share = turn == 0;
+    s->sources[0].mean = s->sources[1].mean = 100;
+    return 2;
+}
+
+/* A source that is off in a stage had no tokens in it. */
+static void test_told_of_none(void)
+{
+    static unsigned char before[2 * STATE], after[2 * STATE];
+    static run r;
+    story tale = {2, 1, STATESAMPLER_STOP_NEVER, 3, 1, 0, 0};
+    uint32_t source = 0, i;
+    size_t size;
+
+    begin(&r, &tale);
+    for (i = 0; i < 4; i++) {
+        CHECK(schedule_follow(&r.s, &r.mix, by_turns, NULL) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, &source) == 1);
+        CHECK(schedule_had(&r.s, source, 100) == STATESAMPLER_OK);
+        size = save(&r, before);
+        CHECK(schedule_had(&r.s, 1, 9) ==
+              (i < 2 ? STATESAMPLER_OK : STATESAMPLER_ERANGE_OFF));
+        CHECK(save(&r, after) == size);
+        CHECK((memcmp(before, after, size) == 0) == (i >= 2));
+    }
+    load(&r, before, size);
+    CHECK(schedule_had(&r.s, 1, 9) == STATESAMPLER_OK); /* it is not known */
+    (void)schedule_seek(&r.s, &r.mix, r.s.begin + 1, by_turns, NULL);
+    CHECK(schedule_follow(&r.s, &r.mix, by_turns, NULL) == STATESAMPLER_OK);
+    CHECK(schedule_had(&r.s, 1, 9) == STATESAMPLER_ERANGE_OFF);
+}
+
 /* Batches that differ from their means by far, always to the same side: tokens
    are in their shares all the same, to within a few batches. */
 static void test_tokens(int turns)
@@ -1200,7 +1276,7 @@ static void test_refused_seek(int cases)
 
         off.tale = invent(0);
         begin(&r, &off.tale);
-        take(&r, &off.tale, check_random(50));
+        take(&r, &off.tale, 1 + check_random(49));
         off.from = r.s.end + check_random(100);
         CHECK(schedule_seek(&r.s, &r.mix, off.from + 2 * off.tale.longest,
                             tell_until, &off) == SCHEDULE_ESHARES);
@@ -1322,6 +1398,9 @@ static void test_refusals(void)
     CHECK(schedule_load(&r.s, state, size + 8) == STATESAMPLER_ECORRUPT_SIZE);
     CHECK(strcmp(schedule_error(STATESAMPLER_ERANGE_SOURCE),
                  statesampler_error(STATESAMPLER_ERANGE_SOURCE)) == 0);
+    CHECK(strcmp(schedule_error(SCHEDULE_ETURN),
+                 "the mix is not where the schedule is, or an earlier stage "
+                 "is not known") == 0);
     for (i = 0; i < 13; i++)
         CHECK(strcmp(schedule_error(SCHEDULE_ESHARES - (int)i),
                      statesampler_error(-9999)) != 0);
@@ -1340,6 +1419,7 @@ int main(int argc, char **argv)
     test_mid_run(reduced ? 50 : 500);
     test_loaded_alone(reduced ? 50 : 500);
     test_alone_at_base();
+    test_mixed_pair(reduced ? 50 : 500);
     test_any_turn(reduced ? 10 : 200);
     test_moved_copies();
     test_other_ranks();
@@ -1349,6 +1429,7 @@ int main(int argc, char **argv)
     test_longest();
     test_untold();
     test_forgotten();
+    test_told_of_none();
     test_tokens(reduced ? 3000 : 30000);
     test_size_of_shares();
     test_no_steps();

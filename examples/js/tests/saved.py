@@ -1,5 +1,5 @@
 """Prints what saved.json has: a Mix of datasets with names and a schedule, as
-Python saves it, and what it served.
+Python saves it, and what it served; and one that has passed over epochs.
 
     PYTHONPATH=examples/python python3 examples/js/tests/saved.py"""
 
@@ -20,4 +20,8 @@ for turn in range(40):
     if turn == 25:
         mix.seek(60)
     served.append([mix.step, [*next(mix)]])
-print(json.dumps({"saved": mix.save().hex(), "served": served}))
+begun = Mix([9, 8], rank=0, world_size=1, batch_size=2)
+next(begun)
+begun.begin(4)
+print(json.dumps({"saved": mix.save().hex(), "served": served,
+                  "begun": begun.save().hex()}))

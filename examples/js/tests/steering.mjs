@@ -672,6 +672,19 @@ test("JavaScript reads what Python has saved", () => {
     }
 });
 
+test("what no epoch of a mix has was not skipped, in those passed over", () => {
+    const { begun } = JSON.parse(
+        fs.readFileSync("examples/js/tests/saved.json", "utf8"));
+    const history = new History(unhex(begun));
+    for (const epoch of [0, 1, 3]) {
+        assert.throws(() => history.at(4, { epoch }), { kind: "ESKIPPED",
+            message: `turn 4 of epoch ${epoch}: skipped at turn 1 of epoch 0 ` +
+                     "by a begin to 4" });
+        assert.throws(() => history.at(99, { epoch }), { kind: "EUNSERVED",
+            message: `turn 99 of epoch ${epoch}: the run has not served it` });
+    }
+});
+
 /* The blocks of the README; the first ends with an error, the second never. */
 test("the README's programs", async () => {
     const blocks = fs.readFileSync("examples/js/README.md", "utf8")
@@ -795,6 +808,33 @@ test("numbers above 2^32 and 2^53", () => {
     same(huge.history.locate(wide[1])[0].position, 1n);
     assert.throws(() => new History(huge.save()).at(0),
                   /^RangeError: .* bigint: true/);
+});
+
+test("epochs after 2^64 - 1 begin again at 0", () => {
+    const epoch = 2n ** 64n - 1n;
+    const desc = { ...DESC, epoch, bigint: true };
+    const run = runOf(desc, go(3), (one) => one.seek(9), go(99));
+    while (run.epoch !== 1n)
+        run.next();
+    const again = new RecordedSampler(desc);
+    again.load(run.save());
+    for (const { history } of [run, again]) {
+        const one = new Sampler(desc), served = one.next();
+        same(history.at(0, { epoch })[0].indices, served);
+        same(history.locate(served[0], { epoch })[0].step, 0n);
+        one.begin(0);
+        same(history.at(0, { epoch: 0 })[0].indices, one.next());
+        assert.throws(() => history.at(5, { epoch }), { kind: "ESKIPPED" });
+        assert.throws(() => history.at(0, { epoch: epoch - 1n }),
+                      { kind: "EUNKNOWN" });
+    }
+    const mix = new RecordedMix([{ numSamples: 9, batchSize: 2, epoch }],
+                                { stop: "never", bigint: true });
+    const log = range(14).map(() => [...mix.next().indices]);
+    for (const index of range(9).map(BigInt))
+        same(mix.history.locate(index, { source: 0 }).map(({ step }) => step),
+             log.flatMap((batch, turn) =>
+                 batch.includes(index) ? [BigInt(turn)] : []));
 });
 
 /* --- Bad input ------------------------------------------------------------ */
@@ -1207,6 +1247,12 @@ test("shares of tokens", () => {
     same(schedule.next().indices.length, 4);
     schedule.seek(end + 10); // of turns that are passed over nothing
     same(schedule.next().indices.length, 4);
+    const off = new Schedule(new Mix([DESC, DESC], { stop: "never" }),
+                             () => ({ turns: 2, shares: [1, 0],
+                                      means: [10, 10] }));
+    off.next();
+    refuses([off], () => off.had(1, 5), { kind: "ERANGE" });
+    off.had(0, 5);
 });
 
 test("a schedule that begins in mid-run", () => {

@@ -377,11 +377,16 @@ def _carry(cursor, desc, place, epoch):
     counted on."""
     ahead = (epoch - desc.epoch) * desc.num_samples - place.position
     step = place.step - -ahead // (desc.world_size * desc.batch_size)
-    if not 0 <= step < 2**63:
+    if step >= 2**63:
         raise ValueError(f"epoch {epoch} is out of reach")
-    cursor.seek(step)
+    cursor.seek(max(step, 0))
     if cursor.epoch != epoch:
-        raise ValueError(f"no step begins in epoch {epoch}")
+        if step <= 0:
+            raise ValueError(f"the run begins after epoch {epoch}")
+        raise ValueError(f"no step begins in epoch {epoch}" + (
+            # Those of a loader's sampler are no batches.
+            f": step {step - 1} has its samples" if desc.batch_size > 1 else
+            ""))
 
 
 def reshape_mix(mix, world_size):

@@ -7,6 +7,16 @@ from ._library import (RECORD_BYTES, SOURCE_BYTES, SamplerPlace, address, c,
                        check, indices, memory)
 
 
+def earlier(epoch, other):
+    """history_earlier in C."""
+    return (other - epoch) % 2**64 < (epoch - other) % 2**64
+
+
+def _has(stretch, epoch):
+    return not (earlier(epoch, stretch.begin_epoch) or
+                earlier(stretch.end_epoch, epoch))
+
+
 class Record:
     """What a run served that has come to a place, by its history, stretch by
     stretch. A stretch is what was served between two events. Of a mix, a step
@@ -115,7 +125,7 @@ class Record:
         """The dataset of a sample, its epochs in an epoch of the mix, and the
         sample's index there."""
         stretch = c.record_stretch(self._record).contents
-        here = stretch.begin_epoch <= epoch <= stretch.end_epoch
+        here = _has(stretch, epoch)
         if self.sources == 0:
             return [(0, 0, index)] if here or stretch.carry else []
         local = ctypes.c_uint64(index)
@@ -124,8 +134,9 @@ class Record:
             return []
         first, last = ctypes.c_uint64(), ctypes.c_uint64()
         check(c.record_epochs(self._record, epoch, source, first, last))
-        return ((source, each, local.value)
-                for each in range(first.value, last.value + 1)
+        epochs = ((first.value + i) % 2**64
+                  for i in range((last.value - first.value) % 2**64 + 1))
+        return ((source, each, local.value) for each in epochs
                 if own in (None, each))
 
     def first(self):
@@ -245,8 +256,7 @@ class LoaderRecord(Record):
         """Those that the present stretch has in an epoch; of one that it goes
         through to the end, also what comes after that."""
         stretch, first, last = self._stretch, 0, 2**62
-        if not stretch.carry and not (stretch.begin_epoch <= epoch <=
-                                      stretch.end_epoch):
+        if not stretch.carry and not _has(stretch, epoch):
             return range(0)
         if stretch.carry or epoch == stretch.begin_epoch:
             first = stretch.begin_step

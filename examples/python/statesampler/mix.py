@@ -154,7 +154,8 @@ class Mix(Recorded, samplers.Mix):
         dataset had turns, and no call, is an error at its end.
 
         dataset: whose tokens they are, by number or name, if a call after an
-        earlier turn of the stage was forgotten."""
+        earlier turn of the stage was forgotten. One that is off in the stage
+        is an error."""
         if not self._running:
             raise ValueError("this Mix has no schedule")
         if not self._running.tokens:

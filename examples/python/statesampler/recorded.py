@@ -7,10 +7,9 @@ import warnings
 
 from . import samplers
 from ._arguments import flag, whole
-from ._codes import (ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL,
-                     HISTORY_EORDER)
+from ._codes import ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL
 from ._library import HISTORY_BYTES, STATE_BYTES, TAILS, c, check, memory
-from ._record import Record
+from ._record import Record, earlier
 from .factors import WEIGHTED, weighted
 from .samplers import as_bytes, split
 
@@ -45,12 +44,10 @@ class Recorded:
 
     def _note(self, function, *arguments):
         """Calls a function that does a thing and notes it. A history begins
-        anew if it has become too large, or where epochs begin again at 0."""
+        anew if it has become too large."""
         code = function(self._history, self._memory, *arguments)
-        while code in (HISTORY_EFULL, HISTORY_EORDER):
-            if code == HISTORY_EORDER:
-                self._begin_history()
-            elif ctypes.sizeof(self._bytes) >= _MOST:
+        while code == HISTORY_EFULL:
+            if ctypes.sizeof(self._bytes) >= _MOST:
                 size = c.history_save(self._history)
                 self._begin_history()
                 warnings.warn(
@@ -188,7 +185,7 @@ class Recorded:
         """Whether a step is before the present one."""
         if epoch == self.epoch or self._carries:
             return step < self.step
-        return epoch < self.epoch
+        return earlier(epoch, self.epoch)
 
     def locate(self, index, straight=False):
         """The first place in this epoch, in a Mix in its dataset's present

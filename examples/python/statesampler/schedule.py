@@ -165,6 +165,9 @@ class Ahead:
         place = self._running.place
         # With tokens only the stage that begins here is known.
         if self._running.tokens and place.end > self._mix.step:
+            if self._past:
+                raise ValueError("with shares of tokens, a straight run is "
+                                 "known in its first stage alone")
             check(SCHEDULE_ETOKENS)
         self._mix.seek(place.end)
         check(c.schedule_follow(None, self._mix._memory,

@@ -699,15 +699,38 @@ class Histories(unittest.TestCase):
                          [str(2 * i) for i in range(5000)])
 
     def test_epochs_that_begin_again_at_0(self):
-        for one in (Sampler(9, 0, 1, 2, epoch=2**64 - 1),
-                    Mix([9], 0, 1, 2, epoch=2**64 - 1)):
+        """They count modulo 2^64."""
+        last = 2**64 - 1
+        for make in (lambda: Sampler(9, 0, 1, 2, epoch=last),
+                     lambda: Mix([9], 0, 1, 2, epoch=last)):
+            one, again = make(), make()
             one.seek(1)
-            list(one)
+            served = list(one)[0]
+            first = next(one)
+            again.load(one.save())
             one.seek(2)
-            self.assertEqual((one.epoch, one.step), (0, 2))
-            with self.assertRaisesRegex(ValueError, "knows step 0 of epoch 0|"
-                                        "skipped"):
-                one.at(0)
+            for each in one, again:
+                self.assertEqual(each.epoch, 0)
+                self.assertEqual(each.at(0), first)
+                self.assertEqual(each.at(1, epoch=last), served)
+                with self.assertRaisesRegex(ValueError, "skipped at step 0 of "
+                                            f"epoch {last} by a seek to 1"):
+                    each.at(0, epoch=last)
+            with self.assertRaisesRegex(ValueError, "skipped at step 1 of "
+                                        "epoch 0 by a seek to 2"):
+                one.at(1)
+
+    def test_epochs_of_a_dataset_that_begin_again_at_0(self):
+        mix = Mix([10, 6], 0, 1, 2, stop="never", epoch=2**64 - 1)
+        served = [[*next(mix)] for _ in range(14)]
+        with open(self.path, "wb") as file:
+            file.write(mix.save())
+        for index in range(16):
+            status, lines = self.ask("--where", index)
+            self.assertEqual(status, 0)
+            self.assertEqual([int(line.split()[4]) for line in lines],
+                             [turn for turn, batch in enumerate(served)
+                              if index in batch])
 
     def test_what_is_refused(self):
         """A history that is damaged, cut or of another run. Nothing then

@@ -129,7 +129,7 @@ class Schedules(unittest.TestCase):
         tokens = Mix([9, 9], 0, 1, 1, schedule=Schedule(
             lambda turn: (3, [1, 0]), means=[5, 6]))
         next(tokens)
-        with self.assertRaisesRegex(ValueError, "stages to come"):
+        with self.assertRaisesRegex(ValueError, "other stages are not"):
             tokens.locate(9)
         with self.assertRaisesRegex(ValueError, "index"):
             never.locate(18)
@@ -306,10 +306,14 @@ class Schedules(unittest.TestCase):
             for tokens, share in zip(had, shares):
                 self.assertAlmostEqual(tokens / sum(had), share / sum(shares),
                                        delta=.01)
-            with self.assertRaisesRegex(ValueError, "stages to come"):
+            with self.assertRaisesRegex(ValueError, "other stages are not"):
                 mix.at(mix.step + 99)
-            with self.assertRaisesRegex(ValueError, "stages to come"):
+            with self.assertRaisesRegex(ValueError, "other stages are not"):
                 mix.seek(mix.step + 99)
+            for turn in 11, 5999:
+                with self.assertRaisesRegex(ValueError, "straight run is known "
+                                            "in its first stage alone"):
+                    mix.at(turn, straight=True)
             again = copy.copy(mix)
             for one, turn in (mix, 11), (again, 5999):
                 with self.assertRaisesRegex(ValueError, "no more known: load"):
@@ -367,6 +371,19 @@ class Schedules(unittest.TestCase):
                 late.had(30, dataset=dataset)
             self.assertEqual(next(late), next(wanted))
             self.assertEqual(late.save(), wanted.save())
+
+    def test_tokens_of_a_dataset_without_turns(self):
+        mix = Mix({"a": 50, "b": 50}, 0, 1, 2, schedule=Schedule(
+            [(4, {"a": 1, "b": 1}), (None, {"a": 1})], {"a": 9, "b": 9}))
+        for _ in range(5):
+            next(mix)
+            mix.had(9)
+        before = mix.save()
+        for dataset in 1, "b":
+            with self.assertRaisesRegex(ValueError, "the source is off"):
+                mix.had(9, dataset)
+        self.assertEqual(mix.save(), before)
+        mix.had(9, "a")
 
     def test_tokens_of_no_turn(self):
         """had is of a turn that was served here, and that nobody told of; else

@@ -1374,8 +1374,10 @@ class Command(Asked):
             for epoch in range(200 * size // n):
                 if not n * epoch <= -(-n * epoch // size) * size < n * (
                         epoch + 1):
-                    self.assertIn("no step begins in", self.ask(
-                        "--epoch", epoch, "--where", index, status=1))
+                    self.assertIn(
+                        f"no step begins in epoch {epoch}: step "
+                        f"{n * epoch // size} has its samples", self.ask(
+                            "--epoch", epoch, "--where", index, status=1))
                     continue
                 if epoch % 7:
                     continue

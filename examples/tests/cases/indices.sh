@@ -543,10 +543,23 @@ epoch_option() {
         same - place
     rm state
     serve "$@" epoch=5 steps=30 state >/dev/null
-    # From epoch 9, 2^63 + 1 epochs of 50 samples are 50 where numbers wrap.
-    for e in 4 9223372036854775818 18446744073709551614; do
+    for e in 0 4; do
         status 1 straight state --where 11 --epoch $e
-        finds 'past the end of the epoch\|too far from the base' err
+        finds ": the run begins after epoch $e$" err
+    done
+    # From epoch 9, 2^63 + 1 epochs of 50 samples are 50 where numbers wrap.
+    for e in 9223372036854775818 18446744073709551614; do
+        status 1 straight state --where 11 --epoch $e
+        finds 'too far from the base' err
+    done
+    # Step 1 has positions 16 to 31: the end of epoch 3, 4, 5 and some of 6.
+    set -- num_samples=5 tail=3 world_size=2 batch_size=8
+    rm state
+    serve "$@" steps=3 state >/dev/null
+    straight state --where 2 --epoch 3 >place
+    for e in 4 5; do
+        status 1 straight state --where 2 --epoch $e
+        finds ": no step begins in epoch $e: step 1 has its samples$" err
     done
 }
 
