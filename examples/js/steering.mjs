@@ -520,6 +520,7 @@ export class Schedule extends Tagged {
     #bytes; /* of C's struct, with what it points to */
     #begin = 0n;
     #end = 0n;
+    #seen = false; /* whether C has seen the mix in this stage */
     #found = {}; /* by at */
 
     constructor(mix, plan) {
@@ -546,7 +547,7 @@ export class Schedule extends Tagged {
             define(name, (...given) => this[name](...given));
         define("load", (state) => {
             this.#own("load", state);
-            this.#end = this.#begin; /* the next turn asks C */
+            this.#seen = false;
         });
     }
 
@@ -628,8 +629,7 @@ export class Schedule extends Tagged {
             }
             if (keeps ?? (code >= 0 && failed.length === 0))
                 this.#keep(s);
-            if (code < 0)
-                this.#end = this.#begin; /* the next turn asks C */
+            this.#seen = code >= 0;
             if (failed.length > 0)
                 throw failed[0];
             check(code);
@@ -644,7 +644,7 @@ export class Schedule extends Tagged {
     /* Where a stage ends, begins the next one; `next` does it by itself. */
     follow() {
         const { turn } = this.#mix;
-        if (turn < this.#begin || turn >= this.#end)
+        if (!this.#seen || turn < this.#begin || turn >= this.#end)
             this.#steer((s, copy) => c.schedule_follow(s, copy), null);
     }
 
