@@ -41,10 +41,10 @@ const c = new WebAssembly.Instance(new WebAssembly.Module(inflate(packed)), {
 /* --- memory --------------------------------------------------------------- */
 
 const wordsAt = c.start() >>> 0;
-const told = (count) =>
-    new BigUint64Array(c.memory.buffer, wordsAt, count).slice();
-const [heap, HISTORY, READING, SCHEDULE, SHARE, SOURCE] =
-    Array.from(told(6), Number);
+const told = (count, at = wordsAt) =>
+    new BigUint64Array(c.memory.buffer, at, count).slice();
+const [heap, HISTORY, READING, SCHEDULE, STAGE, SHARE, SOURCE] =
+    Array.from(told(7), Number);
 const PAGE = 65536;
 let top = heap; /* the end of what calls use now */
 
@@ -636,8 +636,9 @@ export class Schedule extends Tagged {
         });
     }
 
+    /* Keeps what C has made of the schedule. */
     #keep(s) {
-        [this.#begin, this.#end] = told(2);
+        [this.#begin, this.#end] = told(2, s + STAGE);
         this.#bytes = get(s, this.#bytes.length);
     }
 
@@ -670,7 +671,7 @@ export class Schedule extends Tagged {
                 if (code >= 0) {
                     const copies = [get(s, bytes.length),
                                     get(copy, this.#size)];
-                    const [begin] = told(1);
+                    const [begin] = told(1, s + STAGE);
                     this.#found = { was: now, before: struct, copies, begin };
                     become(mix, copies[1]);
                 }
@@ -706,11 +707,12 @@ export class Schedule extends Tagged {
         return placeIn(this.#mix, told(5));
     }
 
-    /* Calls C with a copy of the schedule alone, and a place. */
+    /* As #steer, with a copy of the schedule alone, and a place. */
     #alone(size, use) {
         within([this.#bytes.length, size], (s, at) => {
             put(s, this.#bytes);
-            use(s, at);
+            check(use(s, at));
+            this.#keep(s);
         });
     }
 
@@ -718,10 +720,7 @@ export class Schedule extends Tagged {
     had(source, tokens) {
         const number = half("source", source);
         const many = big("tokens", tokens, 31n);
-        this.#alone(0, (s) => {
-            check(c.schedule_had(s, number, many));
-            this.#bytes = get(s, this.#bytes.length);
-        });
+        this.#alone(0, (s) => c.schedule_had(s, number, many));
     }
 
     save() {
@@ -729,6 +728,7 @@ export class Schedule extends Tagged {
         this.#alone(SCHEDULE + 8 * this.#count, (s, out) => {
             const size = c.schedule_save(s, out);
             state = get(out, size);
+            return size;
         });
         return state;
     }
@@ -738,8 +738,7 @@ export class Schedule extends Tagged {
         const saved = bytesIn(state);
         this.#alone(saved.length, (s, at) => {
             put(at, saved);
-            check(c.schedule_load(s, at, saved.length));
-            this.#keep(s);
+            return c.schedule_load(s, at, saved.length);
         });
     }
 }
