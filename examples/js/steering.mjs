@@ -17,7 +17,7 @@
 import { Audit, Mix, Sampler, StatesamplerError, describeMix, describeState,
          internals } from "./statesampler.mjs";
 
-const { c: main, enter, bring, fetched, big, half, give, known, shown,
+const { c: main, enter, bring, fetched, big, half, give, known, listOf, shown,
         Tagged } = internals;
 
 /* --- WebAssembly ---------------------------------------------------------- */
@@ -558,7 +558,7 @@ export class Schedule extends Tagged {
 
     /* What a plan says, for each source. */
     #each(what, values, of) {
-        const list = Array.from(values, of);
+        const list = listOf(what, values, of);
         if (list.length !== this.#count)
             throw new RangeError(`${list.length} ${what} for ${this.#count} ` +
                                  "sources");

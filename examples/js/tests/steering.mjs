@@ -1365,7 +1365,8 @@ test("schedules that are impossible", () => {
         [{ ...good, means: [1, 2, 3] }, /^RangeError: 3 means for 2 sources/],
         [{ ...good, shares: ["1", 2] }, /^TypeError: a share must be a num/],
         [{ ...good, shares: [1n, 2] }, /^TypeError: a share must be a num/],
-        [{ ...good, shares: undefined }, TypeError],
+        [{ turns: 4 }, /^TypeError: shares must be an array or .* undefined$/],
+        [{ ...good, means: 5 }, /^TypeError: means must be an array or .* 5$/],
         [{ ...good, weights: [1, 2] }, /^TypeError: a field must be one of/],
         [undefined, TypeError], [own, own]]) {
         answer = wrong;
