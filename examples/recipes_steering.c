@@ -23,19 +23,24 @@ typedef struct gap {
 } gap;
 
 /* Skips to a later step, on each rank. Keep the gap with the state. (history.h
-   keeps it, too.) ERANGE: there is no such step, or it is an earlier one. */
+   keeps it, too.) ERANGE: there is no such step, or it is an earlier one.
+   Nothing has then changed. */
 static int skip_to(statesampler *s, uint64_t step, gap *skipped)
 {
+    const uint64_t epoch = statesampler_epoch(s);
+    const uint64_t first = statesampler_position(s);
     int code;
 
     if (step < statesampler_step(s))
         return STATESAMPLER_ERANGE;
-    skipped->epoch = statesampler_epoch(s);
-    skipped->first = statesampler_position(s);
     code = statesampler_seek(s, step);
+    if (code != STATESAMPLER_OK)
+        return code;
+    skipped->epoch = epoch;
+    skipped->first = first;
     skipped->last_epoch = statesampler_epoch(s);
     skipped->last = statesampler_position(s);
-    return code;
+    return STATESAMPLER_OK;
 }
 
 /* Trains on what was skipped, on this rank of any number of ranks: each takes
@@ -97,6 +102,7 @@ static int serves_gap(statesampler_desc *run, uint64_t first, uint64_t last,
         serve_until(&s, first);
         so = so && skip_to(&s, first - 1, &skipped) < 0;
         example_must(skip_to(&s, last, &skipped));
+        so = so && skip_to(&s, STATESAMPLER_NONE, &skipped) < 0;
         serve_until(&s, end);
     }
     so = so && num_trained == (uint64_t)SAMPLES * times -
@@ -223,12 +229,35 @@ static void check_parts(void)
 
 /* Shards are the sources of a mix. A bad one is OFF from this turn on, and has
    its weight again once it is mended: it goes on where it was. Say so on all
-   ranks at the same turn. */
+   ranks at the same turn. EINVAL: no shard would be left. Nothing has then
+   changed. */
 static int set_shard(statesampler_mix *mix, uint32_t *weights, uint32_t shard,
                      uint32_t weight)
 {
+    const uint32_t before = weights[shard];
+    int code;
+
     weights[shard] = weight;
-    return statesampler_mix_weigh(mix, weights);
+    code = statesampler_mix_weigh(mix, weights);
+    if (code != STATESAMPLER_OK)
+        weights[shard] = before;
+    return code;
+}
+
+/* Takes all out but the first, which is refused, and puts back those that had
+   been in. */
+static int keeps_last(statesampler_mix *mix, uint32_t *weights, uint32_t out)
+{
+    uint32_t shard;
+    int so;
+
+    for (shard = 1; shard < 10; shard++)
+        example_must(set_shard(mix, weights, shard, STATESAMPLER_OFF));
+    so = set_shard(mix, weights, 0, STATESAMPLER_OFF) < 0;
+    for (shard = 1; shard < 10; shard++)
+        if (shard != out)
+            example_must(set_shard(mix, weights, shard, 1));
+    return so;
 }
 
 /* Ten shards; one is out for 20 turns. Each sample comes once all the same. */
@@ -239,6 +268,7 @@ static void check_shard(void)
     uint64_t batch[BATCH];
     statesampler_mix mix;
     size_t count, i;
+    int so = 0;
 
     begin_counts();
     for (source = 0; source < 10; source++) {
@@ -259,10 +289,12 @@ static void check_shard(void)
         while_out += turn > 30 && turn <= 50 && source == 3;
         if (turn == 30)
             example_must(set_shard(&mix, weights, 3, STATESAMPLER_OFF));
+        if (turn == 40)
+            so = keeps_last(&mix, weights, 3);
         if (turn == 50)
             example_must(set_shard(&mix, weights, 3, 1));
     }
-    say(while_out == 0 && each_served(0, 545, 1),
+    say(so && while_out == 0 && each_served(0, 545, 1),
         "a shard that is out for a while loses no sample and repeats none");
 }
 
