@@ -521,7 +521,7 @@ export class Schedule extends Tagged {
     #begin = 0n;
     #end = 0n;
     #seen = false; /* whether C has seen the mix in this stage */
-    #found = {}; /* by at */
+    #found = []; /* by at */
 
     constructor(mix, plan) {
         super();
@@ -663,7 +663,7 @@ export class Schedule extends Tagged {
         const present = this.#present(), [bytes, struct] = present;
         /* Those of this stage are no other turn's: NaN equals nothing. */
         const side = to < this.#begin ? 1 : to < this.#end ? NaN : 2;
-        const now = [side, bytes], { was, before, copies, begin } = this.#found;
+        const now = [side, bytes], [was, before, copies, begin] = this.#found;
         const leads = to >= begin && equal(now, was) && equal(struct, before);
         try {
             this.#steer((s, copy) => {
@@ -672,7 +672,7 @@ export class Schedule extends Tagged {
                     const copies = [get(s, bytes.length),
                                     get(copy, this.#size)];
                     const [begin] = told(1, s + STAGE);
-                    this.#found = { was: now, before: struct, copies, begin };
+                    this.#found = [now, struct, copies, begin];
                     become(mix, copies[1]);
                 }
                 return code;
