@@ -4,8 +4,8 @@
 
    Short recipes to copy, each beside a check, which runs it and prints a line.
    Names in capitals and functions marked "Yours" stand for your own; `train` is
-   in recipes.h. For weights that change often see schedule.c, and for the
-   record of all that was done history.c. */
+   in recipes.h. For the shares of weights that change often see schedule.c, and
+   for the record of all that was done to a sampler history.c. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "recipes.h"
@@ -23,19 +23,24 @@ typedef struct gap {
 } gap;
 
 /* Skips to a later step, on each rank. Keep the gap with the state. (history.h
-   keeps it, too.) ERANGE: there is no such step, or it is an earlier one. */
+   keeps it, too.) ERANGE: there is no such step, or it is an earlier one.
+   Nothing has then changed. */
 static int skip_to(statesampler *s, uint64_t step, gap *skipped)
 {
+    const uint64_t epoch = statesampler_epoch(s);
+    const uint64_t first = statesampler_position(s);
     int code;
 
     if (step < statesampler_step(s))
         return STATESAMPLER_ERANGE;
-    skipped->epoch = statesampler_epoch(s);
-    skipped->first = statesampler_position(s);
     code = statesampler_seek(s, step);
+    if (code != STATESAMPLER_OK)
+        return code;
+    skipped->epoch = epoch;
+    skipped->first = first;
     skipped->last_epoch = statesampler_epoch(s);
     skipped->last = statesampler_position(s);
-    return code;
+    return STATESAMPLER_OK;
 }
 
 /* Trains on what was skipped, on this rank of any number of ranks: each takes
@@ -97,6 +102,7 @@ static int serves_gap(statesampler_desc *run, uint64_t first, uint64_t last,
         serve_until(&s, first);
         so = so && skip_to(&s, first - 1, &skipped) < 0;
         example_must(skip_to(&s, last, &skipped));
+        so = so && skip_to(&s, STATESAMPLER_NONE, &skipped) < 0;
         serve_until(&s, end);
     }
     so = so && num_trained == (uint64_t)SAMPLES * times -
@@ -223,12 +229,35 @@ static void check_parts(void)
 
 /* Shards are the sources of a mix. A bad one is OFF from this turn on, and has
    its weight again once it is mended: it goes on where it was. Say so on all
-   ranks at the same turn. */
+   ranks at the same turn. EINVAL: no shard would be left. Nothing has then
+   changed. */
 static int set_shard(statesampler_mix *mix, uint32_t *weights, uint32_t shard,
                      uint32_t weight)
 {
+    const uint32_t before = weights[shard];
+    int code;
+
     weights[shard] = weight;
-    return statesampler_mix_weigh(mix, weights);
+    code = statesampler_mix_weigh(mix, weights);
+    if (code != STATESAMPLER_OK)
+        weights[shard] = before;
+    return code;
+}
+
+/* Takes all out but the first, which is refused, and puts back those that had
+   been in. */
+static int keeps_last(statesampler_mix *mix, uint32_t *weights, uint32_t out)
+{
+    uint32_t shard;
+    int so;
+
+    for (shard = 1; shard < 10; shard++)
+        example_must(set_shard(mix, weights, shard, STATESAMPLER_OFF));
+    so = set_shard(mix, weights, 0, STATESAMPLER_OFF) < 0;
+    for (shard = 1; shard < 10; shard++)
+        if (shard != out)
+            example_must(set_shard(mix, weights, shard, 1));
+    return so;
 }
 
 /* Ten shards; one is out for 20 turns. Each sample comes once all the same. */
@@ -239,6 +268,7 @@ static void check_shard(void)
     uint64_t batch[BATCH];
     statesampler_mix mix;
     size_t count, i;
+    int so = 0;
 
     begin_counts();
     for (source = 0; source < 10; source++) {
@@ -259,11 +289,123 @@ static void check_shard(void)
         while_out += turn > 30 && turn <= 50 && source == 3;
         if (turn == 30)
             example_must(set_shard(&mix, weights, 3, STATESAMPLER_OFF));
+        if (turn == 40)
+            so = keeps_last(&mix, weights, 3);
         if (turn == 50)
             example_must(set_shard(&mix, weights, 3, 1));
     }
-    say(while_out == 0 && each_served(0, 545, 1),
+    say(so && while_out == 0 && each_served(0, 545, 1),
         "a shard that is out for a while loses no sample and repeats none");
+}
+
+/* --- Weights that change often, on record --------------------------------- */
+
+#include "extras/history.h"
+
+enum { DATASETS = 3, EVENTS = 99, TURNS = 300 };
+
+static unsigned char memory[HISTORY_MIX_BYTES(DATASETS, EVENTS)];
+static history record;
+static uint64_t first_epochs[DATASETS];
+
+/* A schedule does all that it does to a mix by these. Define them in front of
+   the include, and a history notes it. The third is for seeks to stages before
+   the present one. */
+#define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&record, mix, weights)
+#define SCHEDULE_SEEK(mix, turn) history_mix_seek(&record, mix, turn)
+#define SCHEDULE_BEGIN(s, mix)                                    \
+    (schedule_epochs(s, first_epochs),                            \
+     history_mix_begin(&record, mix, statesampler_mix_epoch(mix), \
+                       first_epochs))
+#include "extras/schedule.h"
+
+/* Yours: the shares of the stage that begins at a turn, and its length. */
+static uint32_t plan(schedule *s, uint64_t turn, void *context)
+{
+    (void)context;
+    s->sources[0].share = 5;
+    s->sources[1].share = 1 + (double)turn / 100;
+    s->sources[2].share = turn / 10 % 2 ? 0 : 3;
+    return 10;
+}
+
+/* What came in each turn, in the order of the run. */
+static struct {
+    uint64_t turn, samples[BATCH];
+    uint32_t source;
+    size_t count;
+} came[TURNS];
+static size_t num_came;
+
+static void train_to(uint64_t until, statesampler_mix *mix, schedule *s)
+{
+    uint64_t turn;
+
+    while ((turn = statesampler_mix_turn(mix)) < until) {
+        example_must(schedule_follow(s, mix, plan, NULL));
+        statesampler_mix_next(mix, came[num_came].samples,
+                              &came[num_came].count, &came[num_came].source);
+        came[num_came++].turn = turn;
+    }
+}
+
+/* Returns 1 if the record has all that came, in its order, and no more. */
+static int record_has_all(const statesampler_mix *mix)
+{
+    static unsigned char state[STATESAMPLER_MIX_STATE_BYTES(DATASETS)];
+    statesampler_source sources[DATASETS];
+    uint32_t weights[DATASETS], source = 0;
+    uint64_t batch[BATCH], turn;
+    history_mix_walk walk;
+    size_t count = 0, at = 0;
+    int same = 1;
+
+    history_mix_open(&walk, &record.log, statesampler_mix_epoch(mix),
+                     statesampler_mix_turn(mix), sources, weights, state);
+    while (history_mix_next(&walk) == 1) {
+        for (turn = walk.stretch.begin_step;
+             history_served(&walk.stretch, 0, turn); turn++, at++) {
+            same = same &&
+                   history_mix_at(&walk, 0, 0, turn, batch, &count, &source) >=
+                       0 &&
+                   at < num_came && came[at].turn == turn &&
+                   came[at].source == source && came[at].count == count &&
+                   memcmp(came[at].samples, batch, count * sizeof *batch) == 0;
+        }
+    }
+    return same && at == num_came;
+}
+
+/* A run over stages of 10 turns, on to a later one, and back to an earlier
+   one. */
+static void check_record(void)
+{
+    statesampler_source sources[DATASETS];
+    schedule_source shares[DATASETS];
+    uint32_t weights[DATASETS], source;
+    statesampler_mix mix;
+    schedule s;
+
+    for (source = 0; source < DATASETS; source++) {
+        const statesampler_desc desc = {.num_samples = 50 + source,
+                                        .seed = 42, .stream = source,
+                                        .batch_size = BATCH};
+
+        example_must(statesampler_init(&sources[source].sampler, &desc));
+        sources[source].weight = 1;
+    }
+    example_must(statesampler_mix_init(&mix, sources, DATASETS,
+                                       STATESAMPLER_STOP_NEVER));
+    example_must(history_mix_init(&record, memory, sizeof memory, &mix));
+    schedule_init(&s, shares, weights, DATASETS);
+    example_must(schedule_set_start(&s, &mix));
+    train_to(105, &mix, &s);
+    example_must(schedule_seek(&s, &mix, 217, plan, NULL));
+    train_to(300, &mix, &s);
+    example_must(schedule_seek(&s, &mix, 42, plan, NULL));
+    train_to(99, &mix, &s);
+    say(num_came == 105 + 83 + 57 && record_has_all(&mix),
+        "a schedule's stages and seeks are on record, every turn of them");
 }
 
 /* --- Longer sequences in mid-epoch ---------------------------------------- */
@@ -417,6 +559,7 @@ int main(int argc, char **argv)
     check_capped();
     check_parts();
     check_shard();
+    check_record();
     check_lengths();
     check_seen();
     check_alone();

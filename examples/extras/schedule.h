@@ -50,10 +50,10 @@
 
 STATESAMPLER_WRAP_BEGIN
 
-/* What a schedule does to the mix. Define the first two before the include to
-   note it, too, in a history. Then no seek goes back to an earlier stage,
-   unless you also define the third: it takes the mix to turn 0, with its
-   sources in the epochs of schedule_epochs, as history_mix_begin does. */
+/* What a schedule does to the mix. Define WEIGH and SEEK before the include to
+   note it, too, in a history, as recipes_steering.c does. Then no seek goes
+   back to an earlier stage, unless you also define BEGIN, which takes the mix
+   to turn 0, with its sources in the epochs of schedule_epochs. */
 #ifndef SCHEDULE_BEGIN
 #ifdef SCHEDULE_SEEK
 #define SCHEDULE_BEGIN schedule_refuse_begin

@@ -391,7 +391,7 @@ class Tagged {
 
 /* For mixture.mjs and steering.mjs; no part of the interface. */
 export const internals = { c, enter, bring, fetched, check, big, half, give,
-                           known, shown, Tagged };
+                           known, listOf, shown, Tagged };
 
 /* --- perm ----------------------------------------------------------------- */
 

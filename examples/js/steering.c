@@ -494,39 +494,21 @@ static uint32_t ask_plan(schedule *s, uint64_t turn, void *context)
     return js_plan(s, turn);
 }
 
-/* The stage, in words: its first turn, and that of the next one. */
-static void tell_stage(const schedule *s)
-{
-    words[0] = s->begin;
-    words[1] = s->end;
-}
-
 WEB(int, schedule_follow, (schedule *s, statesampler_mix *mix))
 {
-    const int code = schedule_follow(schedule_behind(s), mix_at(mix), ask_plan,
-                                     NULL);
-
-    tell_stage(s);
-    return code;
+    return schedule_follow(schedule_behind(s), mix_at(mix), ask_plan, NULL);
 }
 
 WEB(int, schedule_seek, (schedule *s, statesampler_mix *mix, uint64_t turn))
 {
-    const int code = schedule_seek(schedule_behind(s), mix_at(mix), turn,
-                                   ask_plan, NULL);
-
-    tell_stage(s);
-    return code;
+    return schedule_seek(schedule_behind(s), mix_at(mix), turn, ask_plan, NULL);
 }
 
 /* Moves both to the turn's stage. */
 WEB(int, schedule_at, (schedule *s, statesampler_mix *mix, uint64_t turn))
 {
-    const int code = schedule_at(schedule_behind(s), mix_at(mix), turn, NULL,
-                                 NULL, NULL, ask_plan, NULL);
-
-    tell_stage(s);
-    return code;
+    return schedule_at(schedule_behind(s), mix_at(mix), turn, NULL, NULL, NULL,
+                       ask_plan, NULL);
 }
 
 /* Sets words: the place, as `locate`, and the turn. */
@@ -557,25 +539,25 @@ WEB(size_t, schedule_save, (schedule *s, unsigned char *out))
 
 WEB(int, schedule_load, (schedule *s, const unsigned char *state, size_t size))
 {
-    const int code = schedule_load(schedule_behind(s), state, size);
-
-    tell_stage(s);
-    return code;
+    return schedule_load(schedule_behind(s), state, size);
 }
 
 /* --- sizes, errors -------------------------------------------------------- */
 
-/* Returns the address of `words`, with: the end of the data, and the sizes of
-   what JavaScript makes room for: a history, a walk, a schedule without its
-   sources, a source of a schedule with its weight, and a source of a mix. */
+/* Returns the address of `words`, with: the end of the data; the sizes of a
+   history, a walk, and a schedule without its sources, for which JavaScript
+   makes room; where a schedule has the first turn of its stage, with that of
+   the next one behind it; the sizes of a source of a schedule with its weight,
+   and of a source of a mix. */
 WEB(uint64_t *, start, (void))
 {
     words[0] = (size_t)__heap_base;
     words[1] = sizeof(history);
     words[2] = sizeof(reading);
     words[3] = sizeof(schedule);
-    words[4] = sizeof(schedule_source) + sizeof(uint32_t);
-    words[5] = sizeof(statesampler_source);
+    words[4] = offsetof(schedule, begin);
+    words[5] = sizeof(schedule_source) + sizeof(uint32_t);
+    words[6] = sizeof(statesampler_source);
     return words;
 }
 

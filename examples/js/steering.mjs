@@ -17,7 +17,7 @@
 import { Audit, Mix, Sampler, StatesamplerError, describeMix, describeState,
          internals } from "./statesampler.mjs";
 
-const { c: main, enter, bring, fetched, big, half, give, known, shown,
+const { c: main, enter, bring, fetched, big, half, give, known, listOf, shown,
         Tagged } = internals;
 
 /* --- WebAssembly ---------------------------------------------------------- */
@@ -41,10 +41,10 @@ const c = new WebAssembly.Instance(new WebAssembly.Module(inflate(packed)), {
 /* --- memory --------------------------------------------------------------- */
 
 const wordsAt = c.start() >>> 0;
-const told = (count) =>
-    new BigUint64Array(c.memory.buffer, wordsAt, count).slice();
-const [heap, HISTORY, READING, SCHEDULE, SHARE, SOURCE] =
-    Array.from(told(6), Number);
+const told = (count, at = wordsAt) =>
+    new BigUint64Array(c.memory.buffer, at, count).slice();
+const [heap, HISTORY, READING, SCHEDULE, STAGE, SHARE, SOURCE] =
+    Array.from(told(7), Number);
 const PAGE = 65536;
 let top = heap; /* the end of what calls use now */
 
@@ -520,7 +520,8 @@ export class Schedule extends Tagged {
     #bytes; /* of C's struct, with what it points to */
     #begin = 0n;
     #end = 0n;
-    #found = {}; /* by at */
+    #seen = false; /* whether C has seen the mix in this stage */
+    #found = []; /* by at */
 
     constructor(mix, plan) {
         super();
@@ -546,7 +547,7 @@ export class Schedule extends Tagged {
             define(name, (...given) => this[name](...given));
         define("load", (state) => {
             this.#own("load", state);
-            this.#end = this.#begin; /* the next turn asks C */
+            this.#seen = false;
         });
     }
 
@@ -557,7 +558,7 @@ export class Schedule extends Tagged {
 
     /* What a plan says, for each source. */
     #each(what, values, of) {
-        const list = Array.from(values, of);
+        const list = listOf(what, values, of);
         if (list.length !== this.#count)
             throw new RangeError(`${list.length} ${what} for ${this.#count} ` +
                                  "sources");
@@ -628,23 +629,23 @@ export class Schedule extends Tagged {
             }
             if (keeps ?? (code >= 0 && failed.length === 0))
                 this.#keep(s);
-            if (code < 0)
-                this.#end = this.#begin; /* the next turn asks C */
+            this.#seen = code >= 0;
             if (failed.length > 0)
                 throw failed[0];
             check(code);
         });
     }
 
+    /* Keeps what C has made of the schedule. */
     #keep(s) {
-        [this.#begin, this.#end] = told(2);
+        [this.#begin, this.#end] = told(2, s + STAGE);
         this.#bytes = get(s, this.#bytes.length);
     }
 
     /* Where a stage ends, begins the next one; `next` does it by itself. */
     follow() {
         const { turn } = this.#mix;
-        if (turn < this.#begin || turn >= this.#end)
+        if (!this.#seen || turn < this.#begin || turn >= this.#end)
             this.#steer((s, copy) => c.schedule_follow(s, copy), null);
     }
 
@@ -662,7 +663,7 @@ export class Schedule extends Tagged {
         const present = this.#present(), [bytes, struct] = present;
         /* Those of this stage are no other turn's: NaN equals nothing. */
         const side = to < this.#begin ? 1 : to < this.#end ? NaN : 2;
-        const now = [side, bytes], { was, before, copies, begin } = this.#found;
+        const now = [side, bytes], [was, before, copies, begin] = this.#found;
         const leads = to >= begin && equal(now, was) && equal(struct, before);
         try {
             this.#steer((s, copy) => {
@@ -670,8 +671,8 @@ export class Schedule extends Tagged {
                 if (code >= 0) {
                     const copies = [get(s, bytes.length),
                                     get(copy, this.#size)];
-                    const [begin] = told(1);
-                    this.#found = { was: now, before: struct, copies, begin };
+                    const [begin] = told(1, s + STAGE);
+                    this.#found = [now, struct, copies, begin];
                     become(mix, copies[1]);
                 }
                 return code;
@@ -706,11 +707,12 @@ export class Schedule extends Tagged {
         return placeIn(this.#mix, told(5));
     }
 
-    /* Calls C with a copy of the schedule alone, and a place. */
+    /* As #steer, with a copy of the schedule alone, and a place. */
     #alone(size, use) {
         within([this.#bytes.length, size], (s, at) => {
             put(s, this.#bytes);
-            use(s, at);
+            check(use(s, at));
+            this.#keep(s);
         });
     }
 
@@ -718,10 +720,7 @@ export class Schedule extends Tagged {
     had(source, tokens) {
         const number = half("source", source);
         const many = big("tokens", tokens, 31n);
-        this.#alone(0, (s) => {
-            check(c.schedule_had(s, number, many));
-            this.#bytes = get(s, this.#bytes.length);
-        });
+        this.#alone(0, (s) => c.schedule_had(s, number, many));
     }
 
     save() {
@@ -729,6 +728,7 @@ export class Schedule extends Tagged {
         this.#alone(SCHEDULE + 8 * this.#count, (s, out) => {
             const size = c.schedule_save(s, out);
             state = get(out, size);
+            return size;
         });
         return state;
     }
@@ -738,8 +738,7 @@ export class Schedule extends Tagged {
         const saved = bytesIn(state);
         this.#alone(saved.length, (s, at) => {
             put(at, saved);
-            check(c.schedule_load(s, at, saved.length));
-            this.#keep(s);
+            return c.schedule_load(s, at, saved.length);
         });
     }
 }

@@ -19,19 +19,21 @@
 
 #include "examples/extras/history.h"
 
+enum { SOURCES = 8, BYTES = 1 << 16 };
+
 /* What a schedule does to the mix is noted, too. */
 static history h;
+static uint64_t first_epochs[SOURCES];
 #define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&h, mix, weights)
 #define SCHEDULE_SEEK(mix, turn) history_mix_seek(&h, mix, turn)
-struct schedule;
-static int noted_begin(const struct schedule *to, statesampler_mix *mix);
-#define SCHEDULE_BEGIN noted_begin
+#define SCHEDULE_BEGIN(s, mix)                               \
+    (schedule_epochs(s, first_epochs),                       \
+     history_mix_begin(&h, mix, statesampler_mix_epoch(mix), \
+                       first_epochs))
 #include "examples/extras/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { SOURCES = 8, BYTES = 1 << 16 };
 
 static statesampler sampler;
 static statesampler_source sources[SOURCES], others[SOURCES];
@@ -43,14 +45,6 @@ static schedule_source shares[SOURCES];
 static uint32_t plan_weights[SOURCES], tokens;
 static schedule s;
 static int has_schedule;
-
-static int noted_begin(const schedule *to, statesampler_mix *begun)
-{
-    uint64_t epochs[SOURCES];
-
-    schedule_epochs(to, epochs);
-    return history_mix_begin(&h, begun, statesampler_mix_epoch(begun), epochs);
-}
 
 static uint64_t number(void)
 {

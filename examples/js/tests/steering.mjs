@@ -1152,6 +1152,35 @@ test("a schedule: many turns, one after the other", () => {
     }
 });
 
+/* On other ranks an earlier turn is that of a straight run, and leads to none
+   that is to come: in any order of loads, and after an error. */
+test("a schedule: turns to come, asked after earlier ones", () => {
+    const made = (worldSize) => {
+        const mix = new Mix([DESC, DESC], { stop: "never", worldSize });
+        return [mix, new Schedule(mix, () => ({ turns: 50,
+                                                shares: [7, 3] }))];
+    };
+    const [before, its] = made(2);
+    range(25).forEach(() => before.next());
+    const mixes = before.save(), stage = its.save();
+    for (const load of [
+        (mix, schedule) => { schedule.load(stage); mix.load(mixes); },
+        (mix, schedule) => { mix.load(mixes); schedule.load(stage); },
+        (mix) => { mix.next(); mix.load(mixes); },
+        (mix, schedule) => {
+            mix.load(mixes);
+            schedule.load(stage);
+            assert.throws(() => schedule.locate(0, 500), { kind: "ERANGE" });
+        }]) {
+        const [mix, schedule] = made(3), have = [];
+        load(mix, schedule);
+        for (const turn of range(60))
+            for (const one of [turn % 25, 25 + turn])
+                have[one] = mix.at(one);
+        same(have.slice(25), range(60).map(() => mix.next()));
+    }
+});
+
 test("a schedule: where a sample comes", () => {
     const sources = range(4).map((i) => ({ numSamples: 10 + i, batchSize: 2 }));
     for (const bigint of [false, true]) {
@@ -1336,7 +1365,8 @@ test("schedules that are impossible", () => {
         [{ ...good, means: [1, 2, 3] }, /^RangeError: 3 means for 2 sources/],
         [{ ...good, shares: ["1", 2] }, /^TypeError: a share must be a num/],
         [{ ...good, shares: [1n, 2] }, /^TypeError: a share must be a num/],
-        [{ ...good, shares: undefined }, TypeError],
+        [{ turns: 4 }, /^TypeError: shares must be an array or .* undefined$/],
+        [{ ...good, means: 5 }, /^TypeError: means must be an array or .* 5$/],
         [{ ...good, weights: [1, 2] }, /^TypeError: a field must be one of/],
         [undefined, TypeError], [own, own]]) {
         answer = wrong;

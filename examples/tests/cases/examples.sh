@@ -77,7 +77,7 @@ recipes_orders
 recipes_parallel
     4 recipes do what they say
 recipes_steering
-    7 recipes do what they say
+    8 recipes do what they say
 recipes_streams
     2 recipes do what they say
 resume
