@@ -84,6 +84,9 @@ typedef struct history {
     unsigned char *bytes; /* the same as the log's */
     size_t capacity;
     uint64_t epoch, step; /* where the last event led */
+    /* Of a mix: where the history began, if that is amid an epoch and no event
+       has led away from there: in this epoch no seek goes to before it. */
+    uint64_t first_epoch, first_turn;
 } history;
 
 static inline const char *history_error(int code)
@@ -795,6 +798,7 @@ static inline void history_become(history *h, const history_stretch *stretch)
 {
     memcpy(h->bytes, stretch->log.bytes, stretch->log.size);
     h->log.size = stretch->log.size;
+    h->first_turn = 0;
     h->epoch = stretch->begin_epoch;
     h->step = stretch->begin_step;
 }
@@ -879,6 +883,8 @@ static inline int history_mix_init(history *h, unsigned char *memory,
     h->log.num_sources = mix->num_sources;
     h->log.carry = 0;
     h->log.size = 16 + size;
+    h->first_epoch = statesampler_mix_epoch(mix);
+    h->first_turn = statesampler_mix_turn(mix);
     (void)statesampler_mix_save(mix, memory + 16, size);
     history_mix_note_shape(h, mix);
     history_mix_led_to(h, mix);
@@ -893,7 +899,7 @@ static inline int history_mix_check(const history *h, uint32_t kind,
 }
 
 /* As statesampler_mix_seek, mix_weigh and mix_reshape, with the errors of
-   history_seek. */
+   history_seek. ERANGE_BASE: also if the turn is before the history's first. */
 static inline int history_mix_seek(history *h, statesampler_mix *mix,
                                    uint64_t turn)
 {
@@ -902,6 +908,8 @@ static inline int history_mix_seek(history *h, statesampler_mix *mix,
 
     if (turn == now)
         return STATESAMPLER_OK;
+    if (turn < h->first_turn && statesampler_mix_epoch(mix) == h->first_epoch)
+        return STATESAMPLER_ERANGE_BASE;
     code = history_mix_check(h, HISTORY_SEEK, mix);
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_seek(mix, turn);
@@ -1028,6 +1036,7 @@ static inline int history_mix_begin(history *h, statesampler_mix *mix,
         return code;
     }
     mix->epoch = epoch;
+    h->first_turn = 0;
     history_mix_led_to(h, mix);
     return STATESAMPLER_OK;
 }
@@ -1450,36 +1459,47 @@ static inline int history_mix_at(history_mix_walk *walk, uint32_t rank,
 }
 
 /* Whether the states of two samplers are of one place. With CARRY a mix's load
-   moves the base, which changes no order: so that may differ. */
+   moves the base, byte 80 and on, which changes no order: so that may differ,
+   but not the step. */
 static inline int history_same_place(const void *a, const void *b)
 {
-    statesampler_place place = {0, 0, 0, 0}, other = {1, 0, 0, 0};
-    statesampler_desc desc, same;
+    statesampler_place place = {0, 0, 0, 0}, other = {0, 0, 0, 0};
+    statesampler_desc desc;
 
-    if (memcmp(a, b, STATESAMPLER_STATE_BYTES) == 0)
-        return 1;
+    if (memcmp(a, b, 80) != 0)
+        return 0;
     (void)statesampler_describe(a, STATESAMPLER_STATE_BYTES, &desc, &place);
-    (void)statesampler_describe(b, STATESAMPLER_STATE_BYTES, &same, &other);
-    return desc.tail == STATESAMPLER_TAIL_CARRY && same.tail == desc.tail &&
-           desc.epoch == same.epoch && place.position == other.position &&
-           place.step == other.step;
+    (void)statesampler_describe(b, STATESAMPLER_STATE_BYTES, &desc, &other);
+    return place.step == other.step;
 }
 
-/* Whether two states of mixes with as many sources are of one place. (A walk's
-   mix counts its epochs from 0.) */
-static inline int history_mix_same_place(const void *a, const void *b,
+/* Whether two states of mixes with as many sources are of one place. The mix's
+   epoch, bytes 16 to 23, may differ, as a walk's mix counts its epochs from 0.
+   The places in the sequence, bytes 32 to 39, may be whole periods apart, as
+   weights that are the same begin no sequence; and with ALL one may be before
+   places that nobody takes, and one after them. */
+static inline int history_mix_same_place(const unsigned char *a,
+                                         const unsigned char *b,
                                          uint32_t num_sources)
 {
+    const uint64_t apart = history_word(a + 32) - history_word(b + 32);
+    uint64_t period = 0;
     uint32_t i, weight, other;
 
+    if (memcmp(a, b, 16) != 0 || memcmp(a + 24, b + 24, 8) != 0)
+        return 0;
     for (i = 0; i < num_sources; i++) {
         const void *one = statesampler_mix_source_in(a, i, &weight);
         const void *two = statesampler_mix_source_in(b, i, &other);
 
         if (weight != other || !history_same_place(one, two))
             return 0;
+        if (weight != STATESAMPLER_OFF)
+            period += weight;
     }
-    return 1;
+    if (a[12] == STATESAMPLER_STOP_ALL || period == 0)
+        return 1;
+    return (apart < 0 - apart ? apart : 0 - apart) % period == 0;
 }
 
 /* The first turn that the stretch has in one of its epochs of the mix. */
@@ -1644,7 +1664,8 @@ static inline int history_mix_ends_in(history_mix_walk *walk, const void *state,
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_save(&walk->mix, walk->state, size);
     if (code != STATESAMPLER_OK ||
-        !history_mix_same_place(walk->state, state, walk->mix.num_sources))
+        !history_mix_same_place(walk->state, (const unsigned char *)state,
+                                walk->mix.num_sources))
         return HISTORY_EOTHER;
     return STATESAMPLER_OK;
 }

@@ -1354,6 +1354,153 @@ static void test_damage(void)
     CHECK(statesampler_step(&s) == 29);
 }
 
+/* The same turns of a mix, or another sequence of them: at `first` and at
+   `last` it has other weights, and its own again after that. */
+static void take_sequence(mix_run *r, uint64_t first, uint64_t last,
+                          const uint32_t *weights)
+{
+    const uint32_t own[2] = {1, 2};
+
+    CHECK(start_mix(r));
+    r->steps = 0; /* records of earlier ones */
+    take_turns(r, first);
+    if (first < last) {
+        CHECK(history_mix_weigh(&r->h, &r->mix, weights) == STATESAMPLER_OK);
+        take_turns(r, last - first);
+        CHECK(history_mix_weigh(&r->h, &r->mix, own) == STATESAMPLER_OK);
+    }
+    take_turns(r, 8 - last);
+}
+
+/* Loads the state of a run with the history of another one. */
+static int load_of_other(mix_run *r, mix_run *other)
+{
+    static unsigned char state[MIX_STATE];
+    const size_t bytes = statesampler_mix_state_bytes(&r->mix);
+    const size_t size = history_save(&other->h);
+
+    CHECK(statesampler_mix_save(&r->mix, state, bytes) == STATESAMPLER_OK);
+    return history_mix_load(&r->h, &r->mix, other->memory, size, state, bytes,
+                            r->other, r->weights, r->state);
+}
+
+static int load_of_such(mix_run *r, mix_run *other)
+{
+    take_sequence(r, 8, 8, NULL);
+    take_sequence(other, 8, 8, NULL);
+    return load_of_other(r, other);
+}
+
+/* Whether the next turns of two mixes are of the same sources: a period. */
+static int go_on_alike(mix_run *r, mix_run *other)
+{
+    uint32_t source = 0, other_source = 0;
+    int alike = 1, i;
+
+    for (i = 0; i < 3; i++) {
+        CHECK(statesampler_mix_next(&r->mix, NULL, NULL, &source) == 1);
+        CHECK(statesampler_mix_next(&other->mix, NULL, NULL, &other_source) ==
+              1);
+        alike = alike && source == other_source;
+    }
+    return alike;
+}
+
+/* Of two runs whose sources are where those of the other are, the history of
+   one goes with the state of the other if both go on in the same way. */
+static void test_mix_sequences(mix_run *r, mix_run *other)
+{
+    uint32_t weights[2], alike = 0, apart = 0;
+    uint64_t first, last;
+
+    for (first = 0; first < 8; first++)
+        for (last = first + 1; last <= 8; last++)
+            for (weights[0] = 2; weights[0] < 5; weights[0]++)
+                for (weights[1] = 1; weights[1] < 5; weights[1]++) {
+                    int code;
+
+                    take_sequence(r, 8, 8, NULL);
+                    take_sequence(other, first, last, weights);
+                    if (statesampler_step(&r->sources[0].sampler) !=
+                        statesampler_step(&other->sources[0].sampler))
+                        continue;
+                    code = load_of_other(r, other);
+                    if (go_on_alike(r, other)) {
+                        CHECK(code == STATESAMPLER_OK);
+                        alike++;
+                    } else {
+                        CHECK(code == HISTORY_EOTHER);
+                        apart++;
+                    }
+                }
+    CHECK(alike > 20 && apart > 20);
+}
+
+/* A history of another mix that was at the same place: of other samples, with
+   another stop rule, or at another place in the sequence. */
+static void test_mix_identity(void)
+{
+    static mix_run r, other;
+    uint32_t i;
+
+    memset(&r, 0, sizeof r);
+    r.num_sources = 2;
+    r.stop = STATESAMPLER_STOP_NEVER;
+    for (i = 0; i < 2; i++) {
+        r.desc[i].num_samples = 50;
+        r.desc[i].tail = STATESAMPLER_TAIL_CARRY;
+        r.desc[i].world_size = 1;
+    }
+    memcpy(&other, &r, sizeof r);
+    CHECK(load_of_such(&r, &other) == STATESAMPLER_OK);
+    other.desc[0].seed = 1;
+    CHECK(load_of_such(&r, &other) == HISTORY_EOTHER);
+    other.desc[0].seed = 0;
+    other.desc[1].num_samples = 49;
+    CHECK(load_of_such(&r, &other) == HISTORY_EOTHER);
+    other.desc[1].num_samples = 50;
+    for (i = 0; i < 2; i++)
+        r.desc[i].tail = other.desc[i].tail = STATESAMPLER_TAIL_PAD;
+    CHECK(load_of_such(&r, &other) == STATESAMPLER_OK);
+    other.stop = STATESAMPLER_STOP_ALL;
+    CHECK(load_of_such(&r, &other) == HISTORY_EOTHER);
+    other.stop = STATESAMPLER_STOP_NEVER;
+    test_mix_sequences(&r, &other);
+}
+
+/* A history that begins amid an epoch: no seek of it goes to before that, where
+   the mix itself goes; and it can be read. */
+static void test_mix_begun_amid(void)
+{
+    static mix_run r;
+    static unsigned char saved[MIX_HISTORY], state[MIX_STATE];
+    const uint64_t epochs[2] = {0, 0};
+    size_t size, bytes;
+
+    memset(&r, 0, sizeof r);
+    r.num_sources = 2;
+    r.desc[0].num_samples = r.desc[1].num_samples = 50;
+    r.desc[0].world_size = r.desc[1].world_size = 1;
+    CHECK(start_mix(&r));
+    bytes = statesampler_mix_state_bytes(&r.mix);
+    CHECK(statesampler_mix_seek(&r.mix, 30) == STATESAMPLER_OK);
+    CHECK(history_mix_init(&r.h, r.memory, sizeof r.memory, &r.mix) ==
+          STATESAMPLER_OK);
+    CHECK(history_mix_seek(&r.h, &r.mix, 29) == STATESAMPLER_ERANGE_BASE);
+    CHECK(statesampler_mix_turn(&r.mix) == 30);
+    CHECK(history_mix_seek(&r.h, &r.mix, 33) == STATESAMPLER_OK);
+    CHECK(history_mix_seek(&r.h, &r.mix, 31) == STATESAMPLER_OK);
+    CHECK(history_mix_begin(&r.h, &r.mix, 0, epochs) == STATESAMPLER_OK);
+    CHECK(history_mix_seek(&r.h, &r.mix, 29) == STATESAMPLER_OK);
+    size = history_save(&r.h);
+    memcpy(saved, r.memory, size);
+    CHECK(statesampler_mix_save(&r.mix, state, bytes) == STATESAMPLER_OK);
+    CHECK(start_mix(&r));
+    CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,
+                           r.weights, r.state) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_turn(&r.mix) == 29);
+}
+
 /* A state of a mix that another history does not lead to, and one of other
    sources. */
 static void test_mix_refusals(void)
@@ -1495,6 +1642,8 @@ int main(int argc, char **argv)
     test_full_mix();
     test_forged_order();
     test_damage();
+    test_mix_identity();
+    test_mix_begun_amid();
     test_mix_refusals();
     test_other_events();
     test_sentences();
