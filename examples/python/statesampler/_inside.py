@@ -107,7 +107,8 @@ class Takes:
         """Whether so many are all of a batch sampler that leaves out a few at
         its end, with torch's len(). One's own may take long."""
         inner = getattr(self.counted, "batch_sampler", None)
-        return (isinstance(inner, BatchSampler) and inner.drop_last and
+        return (isinstance(inner, BatchSampler) and
+                getattr(inner, "drop_last", False) and
                 type(inner).__len__ is BatchSampler.__len__ and
                 0 < (length_if_any(self.counted) or 0) <=
                 batches * self.at_once)

@@ -1310,6 +1310,27 @@ class Items(unittest.TestCase):
                 StatefulLoader(Uncounted(range(20), batch_sampler=mine),
                                sampler)
 
+    def test_without_torchs_init(self):
+        """As Ignite's ReproducibleBatchSampler, which has no drop_last."""
+        class Mine(BatchSampler):
+            def __init__(self, sampler):
+                self.sampler = sampler
+
+            def __iter__(self):
+                return iter(BatchSampler(self.sampler, 4, False))
+
+            def __len__(self):
+                return 5
+
+        sampler = Distributed(range(20), 1, 0)
+        loader = Counting(range(20), batch_sampler=Mine(sampler))
+        for _ in range(2):
+            for left, _ in zip((16, 12, 8, 4, 0), loader):
+                resumed = Distributed(range(20), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                self.assertEqual(resumed.remaining, left or 20)
+        self.assertEqual(sampler.epoch, 2)
+
     def test_uneven_ranks(self):
         """One of which has a sample less: it is at the end where the others
         are, and not before."""
