@@ -107,7 +107,8 @@ class Takes:
         """Whether so many are all of a batch sampler that leaves out a few at
         its end, with torch's len(). One's own may take long."""
         inner = getattr(self.counted, "batch_sampler", None)
-        return (isinstance(inner, BatchSampler) and inner.drop_last and
+        return (isinstance(inner, BatchSampler) and
+                getattr(inner, "drop_last", False) and
                 type(inner).__len__ is BatchSampler.__len__ and
                 0 < (length_if_any(self.counted) or 0) <=
                 batches * self.at_once)
@@ -280,23 +281,24 @@ def _check_loader(loader):
             "with in_order=False batches come in the order in which workers "
             "finish, and their number does not say which samples they had: "
             "leave in_order=True, or no state would be right")
-    skipped = getattr(loader, "skip_batches", 0)
-    if _is(loader, "accelerate.DataLoaderShard") and skipped:
-        _refuse_skip(skipped, "accelerate")
+    if _is(loader, "accelerate.DataLoaderShard"):
+        _refuse_skip(getattr(loader, "skip_batches", 0), "accelerate")
 
 
 def _check_skip(batches):
     if _is(batches, "accelerate.SkipBatchSampler"):
         _refuse_skip(batches.skip_batches, "accelerate")
     if _is(batches, "ignite.ReproducibleBatchSampler"):
-        _refuse_skip(batches.start_iteration or 0, "Ignite")
+        _refuse_skip(batches.start_iteration, "Ignite")
 
 
 def _refuse_skip(count, who):
-    raise RuntimeError(
-        f"{who} skips the first {count} batches of a loop over this loader, "
-        "and a state of StatefulLoader does so too: load the state or let it "
-        "skip, never both. Wrap the loader that skips nothing")
+    """(Ignite's is None if it skips none.)"""
+    if count:
+        raise RuntimeError(
+            f"{who} skips the first {count} batches of a loop over this "
+            "loader, and a state of StatefulLoader does so too: load the state "
+            "or let it skip, never both. Wrap the loader that skips nothing")
 
 
 def _check_dealer(dealer, sampler):

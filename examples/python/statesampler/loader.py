@@ -240,6 +240,21 @@ def _sized(batch):
     return list(batch)
 
 
+def _not_made_again(init):
+    """Lightning tries to make a batch sampler again around another sampler,
+    with arguments of BatchSampler's."""
+    @functools.wraps(init)
+    def checked(self, *arguments, **options):
+        others = sorted(options.keys() - {"batch_sampler", "sampler"})
+        if others:
+            raise TypeError(
+                f"{type(self).__name__} takes a batch sampler and its sampler, "
+                f"not {', '.join(others)}. (Lightning: "
+                "Trainer(use_distributed_sampler=False))")
+        init(self, *arguments, **options)
+    return checked
+
+
 class CountedBatchSampler(_Around):
     """A batch sampler of your own, around a sampler of this package. It notes
     how much each batch takes, so batches may be of any size. All other
@@ -254,6 +269,7 @@ class CountedBatchSampler(_Around):
 
     _inner = "batch_sampler"
 
+    @_not_made_again
     def __init__(self, batch_sampler, sampler):
         _check_kind(type(self).__name__, sampler)
         if not _is_iterable(batch_sampler) or (

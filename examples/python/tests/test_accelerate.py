@@ -236,6 +236,9 @@ class Accelerate(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError,
                                         "accelerate skips .* 3 .* never both"):
                 StatefulLoader(skipping, sampler)
+            none = StatefulLoader(self.skipping(loader.loader, 0), sampler)
+            none.load_state_dict(state)
+            self.assertEqual(list(none), whole[3:])
             # What nothing counts skips only where no state was loaded, as the
             # Trainer, which makes such a loader of ours.
             loader.load_state_dict(state)

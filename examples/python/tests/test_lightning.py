@@ -16,12 +16,12 @@ from common import DataLoader, Uncounted, main, real
 from loader_lightning import (
     DistributedSamplerWrapper, Trainer, _PrefetchDataFetcher, inject)
 from statesampler import (
-    CountingDataLoader, PackedBatchSampler, RepeatSampler, SpreadBatchSampler,
-    StatefulLoader)
+    CountedBatchSampler, CountingDataLoader, PackedBatchSampler, RepeatSampler,
+    SpreadBatchSampler, StatefulLoader)
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
 import torch
-from torch.utils.data import DistributedSampler
+from torch.utils.data import BatchSampler, DistributedSampler
 
 N, EPOCHS, WORLD = 40, 3, 2
 
@@ -220,10 +220,12 @@ class Lightning(unittest.TestCase):
 
     def test_batch_samplers_are_not_made_again(self):
         """Neither around a sampler that Lightning makes, nor by keyword."""
+        own = Distributed(range(9), 1, 0)
         for loader in mixed(0, 0)[1].loader, *(
                 Uncounted(range(9), batch_sampler=batches) for batches in (
                     PackedBatchSampler(9 * [1], 3, 0, 1),
-                    SpreadBatchSampler(range(9), 3, 0, 1))):
+                    SpreadBatchSampler(range(9), 3, 0, 1),
+                    CountedBatchSampler(BatchSampler(own, 3, False), own))):
             with self.assertRaisesRegex(TypeError,
                                         "use_distributed_sampler=False"):
                 self.inject(loader)

@@ -689,15 +689,29 @@ class NotCounted(unittest.TestCase):
 
     def test_ignites_skip(self):
         """Ignite 0.6.0 (de08e799, ignite/engine/deterministic.py): its batch
-        sampler draws all batches before it leaves out the first."""
+        sampler draws all batches before it leaves out the first, if it is told
+        to, as it may be after it was wrapped."""
         class ReproducibleBatchSampler(AtOnce):
             __module__ = "ignite.engine.deterministic"
             start_iteration = 2
 
+            def __init__(self, batches):
+                super().__init__(batches.sampler, 3, False)
+                self.batch_sampler = batches
+
         sampler = Distributed(range(15), 1, 0)
-        with self.assertRaisesRegex(RuntimeError, "Ignite skips .* never"):
-            StatefulLoader(Uncounted(range(15), batch_sampler=(
-                ReproducibleBatchSampler(sampler, 3, False))), sampler)
+        batches = ReproducibleBatchSampler(BatchSampler(sampler, 3, False))
+        plain = Uncounted(range(15), batch_sampler=batches)
+        with self.assertRaisesRegex(RuntimeError, "Ignite skips .* 2 .*never"):
+            StatefulLoader(plain, sampler)
+        batches.start_iteration = None
+        loader = StatefulLoader(plain, sampler)
+        for left, _ in zip((12, 9), loader):
+            self.assertEqual(sampler.remaining, left)
+        batches.start_iteration = 4
+        with self.assertRaisesRegex(RuntimeError, "Ignite skips .* 4 .*never"):
+            next(iter(loader))
+        self.assertEqual(sampler.remaining, 9)
 
     def test_in_order(self):
         """Batches in the order in which workers finish cannot be counted: an
@@ -1295,6 +1309,27 @@ class Items(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "put your batch sampler"):
                 StatefulLoader(Uncounted(range(20), batch_sampler=mine),
                                sampler)
+
+    def test_without_torchs_init(self):
+        """As Ignite's ReproducibleBatchSampler, which has no drop_last."""
+        class Mine(BatchSampler):
+            def __init__(self, sampler):
+                self.sampler = sampler
+
+            def __iter__(self):
+                return iter(BatchSampler(self.sampler, 4, False))
+
+            def __len__(self):
+                return 5
+
+        sampler = Distributed(range(20), 1, 0)
+        loader = Counting(range(20), batch_sampler=Mine(sampler))
+        for _ in range(2):
+            for left, _ in zip((16, 12, 8, 4, 0), loader):
+                resumed = Distributed(range(20), 1, 0)
+                resumed.load_state_dict(sampler.state_dict())
+                self.assertEqual(resumed.remaining, left or 20)
+        self.assertEqual(sampler.epoch, 2)
 
     def test_uneven_ranks(self):
         """One of which has a sample less: it is at the end where the others
