@@ -1118,6 +1118,62 @@ class Items(unittest.TestCase):
                 resumed.load_state_dict(sampler.state_dict())
                 self.assertEqual(resumed.remaining, most)
 
+    def test_batches_that_are_cut(self):
+        """By a loader around a DataLoader, into parts: a state at each, and an
+        end that may leave out what makes no batch inside. Where nobody sees
+        that, the error says how it would be seen."""
+        class Cut(Ahead):
+            __len__ = None
+
+            def __iter__(self):
+                for batch in self.loader:
+                    for at in range(0, len(batch), 2):
+                        yield batch[at:at + 2]
+
+        class Counts(Cut):
+            def __len__(self):
+                return len(self.loader) * (self.loader.batch_size // 2)
+
+        class Hides(Cut):
+            def __init__(self, loader):
+                self.inner = loader
+
+            def __iter__(self):
+                return iter(Cut(self.inner))
+
+        def make(kind, drop_last, length, workers=0):
+            sampler = Distributed(range(length), 1, 0)
+            return sampler, StatefulLoader(kind(Uncounted(
+                range(length), 8, sampler=sampler, drop_last=drop_last,
+                num_workers=workers)), sampler, items=2)
+
+        for kind, drop_last, length in itertools.product(
+                (Cut, Counts), (False, True), (32, 33, 38)):
+            whole = list(Distributed(range(length), 1, 0))
+            most = 32 if drop_last else length
+            for workers in 0, 1:
+                sampler, loader = make(kind, drop_last, length, workers)
+                for epoch in 1, 2:
+                    self.assertEqual(len(sum(loader, [])), most)
+                    self.assertEqual(sampler.epoch, epoch)
+            sampler, loader = make(kind, drop_last, length)
+            for i, _ in enumerate(loader, 1):
+                resumed, again = make(kind, drop_last, length)
+                again.load_state_dict(loader.state_dict())
+                left = whole[2 * i:]
+                self.assertEqual(resumed.epoch, int(2 * i >= most))
+                if resumed.epoch == 0:
+                    self.assertEqual(sum(again, []), left[:len(left) // 8 * 8]
+                                     if drop_last else left)
+                    self.assertEqual(resumed.epoch, 1)
+        for length, wrong in (32, False), (38, True):
+            _, loader = make(Hides, True, length)
+            if wrong:
+                with self.assertRaisesRegex(RuntimeError, "attribute `loader`"):
+                    list(loader)
+            else:
+                list(loader)
+
     def test_the_sampler_of_another_loader(self):
         """Has nothing to do with this one."""
         for make, how in (
