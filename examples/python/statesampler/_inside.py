@@ -67,9 +67,11 @@ class Takes:
     CountedBatchSampler, where each batch is `at_once` of its own."""
 
     def __init__(self, unit, drops_last=False, counted=None, at_once=1,
-                 elsewhere=False, cut=None):
+                 elsewhere=False, cut=None, told=False, ahead=None):
         self.unit, self.drops_last = unit, drops_last
         self.cut = cut or unit  # What the DataLoader inside has in a batch.
+        self.told = told        # As items=.
+        self.ahead = ahead      # At most so many batches are taken ahead.
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
 
@@ -194,8 +196,9 @@ def look_into(loader, sampler, items):
             f"{type(sampler).__name__} a batch of this "
             f"{type(loader).__name__} takes: pass items=, if each batch takes "
             "as many (samples, or batches of a batch sampler, of all processes "
-            "that accelerate deals to), or put your batch sampler into "
-            "CountedBatchSampler(batch_sampler, sampler)")
+            "that accelerate deals to) and nothing holds some back, or put "
+            "your batch sampler into CountedBatchSampler(batch_sampler, "
+            "sampler)")
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
     return takes
@@ -253,8 +256,18 @@ def _told(items, loader, found, elsewhere):
             type(loader).__len__ is DataLoader.__len__):
         _refuse_items(items, found.unit)
     if found is None:
-        return Takes(items, elsewhere=elsewhere)
-    return Takes(items, found.drops_last, elsewhere=elsewhere, cut=found.unit)
+        return Takes(items, elsewhere=elsewhere, told=True,
+                     ahead=_ahead(loader))
+    return Takes(items, found.drops_last, elsewhere=elsewhere, cut=found.unit,
+                 told=True)
+
+
+def _ahead(loader):
+    """How many batches a loader takes ahead at most; None: nobody knows."""
+    shard = _is(loader, "accelerate.DataLoaderShard")
+    if shard or getattr(type(loader), "__iter__", 0) is DataLoader.__iter__:
+        return shard + loader.num_workers * (loader.prefetch_factor or 0)
+    return None
 
 
 def _refuse_items(items, unit):

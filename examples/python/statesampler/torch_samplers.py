@@ -263,7 +263,9 @@ class _Resumable(Steps):
         `again` it is that place."""
         self._settle()
         loop, alone = self._loop, self._alone
-        if loop is not None:
+        if loop is not None and loop.total is None:
+            loop.check_whole()  # What is held back would never come.
+        elif loop is not None:
             loop.check_taken()
         self._loop = self._alone = None
         if loop is not None:
