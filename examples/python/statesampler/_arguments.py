@@ -47,6 +47,14 @@ def listed(names, most=3):
     return f"{said} and {more} more" if more > 0 else said
 
 
+def kind_of(value):
+    """The type of a value; of an array or a tensor also what is in it."""
+    name = type(value).__name__
+    if not hasattr(value, "dtype"):
+        return name
+    return f"{name} of {value.dtype}, of shape {[*value.shape]}"
+
+
 def choice(what, value, names):
     if not isinstance(value, str) or value not in names:
         raise ValueError(f"{what} should be one of {', '.join(names)}, but "

@@ -60,9 +60,13 @@ def state_of(state_dict, ours):
                 raise TypeError
         if not isinstance(state_dict.get("own_batches", True), bool):
             raise TypeError
-        state = library_state(getattr(state, "tolist", lambda: state)())
-    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError):
+    except (AttributeError, LookupError, TypeError, ValueError):
         raise ValueError(f"this is not a state_dict of {ours}") from None
+    try:
+        state = library_state(state)
+    except ValueError as error:
+        raise ValueError(f"this is not a state_dict of {ours}: {error}"
+                         ) from None
     theirs = _owner(state)
     if theirs not in (ours, None):
         raise ValueError(f"this is a state_dict of {theirs}, not {ours}")

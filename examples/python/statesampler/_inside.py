@@ -67,8 +67,11 @@ class Takes:
     CountedBatchSampler, where each batch is `at_once` of its own."""
 
     def __init__(self, unit, drops_last=False, counted=None, at_once=1,
-                 elsewhere=False):
+                 elsewhere=False, cut=None, told=False, ahead=None):
         self.unit, self.drops_last = unit, drops_last
+        self.cut = cut or unit  # What the DataLoader inside has in a batch.
+        self.told = told        # As items=.
+        self.ahead = ahead      # At most so many batches are taken ahead.
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
 
@@ -78,10 +81,14 @@ class Takes:
             return batches * self.unit
         return self.counted.taken(batches * self.at_once)
 
+    def whole(self, own):
+        """How many of so many units are in batches."""
+        return own - own % self.cut if self.drops_last else own
+
     def drops(self, own, batches):
         """Whether what is left after so many batches is no batch."""
         return (self.counted is None and self.drops_last and
-                (batches + 1) * self.unit > own)
+                batches * self.unit >= self.whole(own))
 
     def held(self, batches):
         """How many samples these took and do not have. Negative: unknown."""
@@ -119,13 +126,15 @@ class Takes:
             more = self.counted.given() - batches * self.at_once
             return not self.counted.ended or abs(more) >= self.at_once
         return not ((batches - 1) * self.unit < max(own, 1) and
-                    own < (batches + 1) * self.unit)
+                    self.whole(own) < (batches + 1) * self.unit)
 
     def instead(self, own):
         """What an epoch should have had, and what to do, in words."""
         if self.counted is None:
             return (f" of {self.unit}, but the sampler had {own}: pass "
-                    "StatefulLoader the right items=, and let nothing")
+                    "StatefulLoader the right items=, give what is around a "
+                    "DataLoader with drop_last that one as its attribute "
+                    "`loader`, and let nothing")
         more = "" if self.counted.ended else " or more"
         return (f", but its batch sampler had {self.counted.given()}{more}: "
                 "let nothing")
@@ -188,8 +197,9 @@ def look_into(loader, sampler, items):
             f"{type(sampler).__name__} a batch of this "
             f"{type(loader).__name__} takes: pass items=, if each batch takes "
             "as many (samples, or batches of a batch sampler, of all processes "
-            "that accelerate deals to), or put your batch sampler into "
-            "CountedBatchSampler(batch_sampler, sampler)")
+            "that accelerate deals to) and nothing holds some back, or put "
+            "your batch sampler into CountedBatchSampler(batch_sampler, "
+            "sampler)")
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
     return takes
@@ -246,7 +256,19 @@ def _told(items, loader, found, elsewhere):
             found.counted is not None or isinstance(loader, DataLoader) and
             type(loader).__len__ is DataLoader.__len__):
         _refuse_items(items, found.unit)
-    return Takes(items, elsewhere=elsewhere)
+    if found is None:
+        return Takes(items, elsewhere=elsewhere, told=True,
+                     ahead=_ahead(loader))
+    return Takes(items, found.drops_last, elsewhere=elsewhere, cut=found.unit,
+                 told=True)
+
+
+def _ahead(loader):
+    """How many batches a loader takes ahead at most; None: nobody knows."""
+    shard = _is(loader, "accelerate.DataLoaderShard")
+    if shard or getattr(type(loader), "__iter__", 0) is DataLoader.__iter__:
+        return shard + loader.num_workers * (loader.prefetch_factor or 0)
+    return None
 
 
 def _refuse_items(items, unit):
@@ -377,8 +399,10 @@ def check_length(loader, sampler, takes):
     batches, items = length_if_any(loader, sampler._len_of), sampler._length
     if None in (batches, items):
         return
-    least, most = items // takes.unit, -(-items // takes.unit)
-    if not least <= batches <= most:
+    most = -(-items // takes.unit)
+    # What cuts the batches of a loader inside may take all of them as full.
+    full = -(-items // takes.cut) * -(-takes.cut // takes.unit)
+    if not takes.whole(items) // takes.unit <= batches <= max(most, full):
         raise ValueError(
             f"the loader has {batches} batches, but of {takes.unit} items each "
             f"the {items} of this {sampler._owner} make {most}: pass the right "

@@ -40,6 +40,7 @@ class Loop(Begun):
         self.saved = None       # After how many of them a state was asked for.
         self.smooth = False     # The last batch came, and was no first one.
         self.asking = False     # The loader inside is being asked for a batch.
+        self.took_more = False  # Than the batches have, and those ahead.
         self.iteration = None
 
     def goes_on(self):
@@ -75,9 +76,10 @@ class Loop(Begun):
             self.iteration is not None and self.iteration.drained)
 
     def check_batch(self):
-        """Of a first batch, or one after a failure, which it counts."""
+        """Of a first batch, one after a failure, which it counts, and each
+        one of items=."""
         self.batches, self.failed = self.batches + self.failed, 0
-        self.smooth = True
+        self.smooth = not self.takes.told
         if self.iteration is None and not self.takes.elsewhere and (
                 self.takes.counted is None):
             raise RuntimeError(
@@ -85,6 +87,24 @@ class Loop(Begun):
                 "the loader's iterator was made before, as by YOLO's "
                 "InfiniteDataLoader (use persistent_workers=True instead), or "
                 "a worker process iterates a copy of the sampler")
+        self.check_items(self.batches + 1)
+
+    def check_items(self, batches):
+        """That as much was taken of the sampler as so many batches are said to
+        have, but for the end of the last one, as where something deals out
+        every second sample. More is an error for who asks where the loop is."""
+        takes, this = self.takes, self.iteration
+        if this is None or takes.elsewhere or takes.counted is not None:
+            return
+        units, taken = takes.after(batches), this.taken()
+        if taken + takes.unit <= units and taken != self.own:
+            raise RuntimeError(
+                f"the loader returned {batches} batches of {takes.unit}, but "
+                f"took only {taken} of the sampler for them: pass "
+                "StatefulLoader the right items=")
+        if takes.ahead is not None and (
+                taken > units + takes.unit * takes.ahead):
+            self.took_more = True
 
     def check_taken(self):
         """That the batches were of the sampler: at least one."""
@@ -100,6 +120,15 @@ class Loop(Begun):
         """That the batches have what was taken, so that there is a state."""
         self.check_taken()
         self.takes.check(self.batches)
+        self.check_items(self.batches)
+        if self.took_more:
+            raise RuntimeError(
+                f"more was taken of the sampler than the items={self.takes.unit}"
+                " of each batch: pass StatefulLoader the right items=. If what "
+                "is between holds samples back, a run that loads a state would "
+                "not get them: pass the DataLoader batch_sampler="
+                "CountedBatchSampler(BatchSampler(yours, batch_size, "
+                "drop_last), sampler) instead")
 
     def check_end(self):
         """Whether so many batches can be those of the sampler."""

@@ -8,7 +8,7 @@ import struct
 import sys
 import zlib
 
-from ._arguments import (choice, flag, items, listed, shown, whole,
+from ._arguments import (choice, flag, items, kind_of, listed, shown, whole,
                          whole_batch_size, world)
 from ._codes import ERANGE_INDEX
 from ._library import (MIX_BYTES, NONE, OFF, ORDERS, PARTITIONS, SAMPLER_BYTES,
@@ -95,15 +95,16 @@ def described(lengths, rank, world_size, batch_size, streams, options):
 
 
 def as_bytes(state):
-    """The form of a state for the library, from any bytes-like object or, as
-    JSON has it, from a list of its bytes or from hexadecimal text."""
+    """The form of a state for the library, from any bytes-like object, from a
+    list, an array or a tensor of its bytes, or from hexadecimal text."""
     try:
-        if isinstance(state, str):
-            return bytes.fromhex(state)
-        return bytes(state if isinstance(state, list) else memoryview(state))
-    except (TypeError, ValueError):
-        raise ValueError("a state should be bytes, but got a "
-                         f"{type(state).__name__}") from None
+        plain = getattr(state, "tolist", lambda: state)()
+        if isinstance(plain, str):
+            return bytes.fromhex(plain)
+        return bytes(plain if isinstance(plain, list) else memoryview(plain))
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError("a state should be bytes, such as a 1-D uint8 array, "
+                         f"but got {kind_of(state)}") from None
 
 
 def crc(state):

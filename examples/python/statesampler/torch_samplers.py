@@ -263,7 +263,9 @@ class _Resumable(Steps):
         `again` it is that place."""
         self._settle()
         loop, alone = self._loop, self._alone
-        if loop is not None:
+        if loop is not None and loop.total is None:
+            loop.check_whole()  # What is held back would never come.
+        elif loop is not None:
             loop.check_taken()
         self._loop = self._alone = None
         if loop is not None:
@@ -608,10 +610,11 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     tail: what happens to the last samples if num_replicas does not divide the
         dataset. "pad" and "drop" are torch's drop_last=False and True.
         "uneven", for evaluation, neither adds nor drops samples, so that some
-        ranks have one less: these have ended an epoch when others have a batch
-        left, so let no loop break there. "carry" starts the next epoch with
-        them; a loop then has no end, len() raises TypeError, total_size is
-        len(dataset), and num_samples is the most that a rank gets of an epoch.
+        ranks have one less: a break where these have ended an epoch, and
+        others have not, leaves the ranks in different epochs. "carry" starts
+        the next epoch with them; a loop then has no end, len() raises
+        TypeError, total_size is len(dataset), and num_samples is the most that
+        a rank gets of an epoch.
     chunk_size, window: shuffles such that only `window` chunks of `chunk_size`
         consecutive samples are in use at a time.
     replacement: draw with replacement.

@@ -106,6 +106,8 @@ class DataLoaderShard:
             batches = BatchSamplerShard(batches, processes, process,
                                         even_batches)
         self.base, self.batch_sampler = rebuilt(loader, batches), batches
+        self.num_workers = loader.num_workers
+        self.prefetch_factor = loader.prefetch_factor
 
     def __len__(self):
         return len(self.base)

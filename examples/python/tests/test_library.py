@@ -82,8 +82,8 @@ assert len(next(Sampler(5, 0, 1, 2**31))) == 5
 assert len(next(Sampler(5, 0, 1, 12, tail="carry"))) == 12
 left.load(memoryview(bytearray(left.save())))
 for wrong, word in ((lambda: Sampler(9, 0, 1, 0), "batch_size"),
-                    (lambda: left.load("state"), "got a str"),
-                    (lambda: mix.load(None), "got a NoneType"),
+                    (lambda: left.load("state"), "got str"),
+                    (lambda: mix.load(None), "got NoneType"),
                     (lambda: left.seek(2**64), "step"),
                     (lambda: mix.seek(1.5), "step"),
                     (lambda: left.sample_seed(-1, 0), "epoch"),

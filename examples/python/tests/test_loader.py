@@ -14,6 +14,7 @@ from unittest import mock
 import warnings
 
 from common import Background, STARTS, Uncounted, counted, main, raw
+import loader_accelerate
 from statesampler import (
     CountedBatchSampler, CountingDataLoader, PackedBatchSampler, RepeatSampler,
     Sampler, SpreadBatchSampler, StatefulLoader)
@@ -805,6 +806,125 @@ class Items(unittest.TestCase):
             self.assertEqual(sorted(served + sum(StatefulLoader(
                 rest, resumed), [])), [*range(40)])
 
+    def test_items_of_what_holds_back(self):
+        """A sampler of a user's own, between ours and the DataLoader: a state
+        is an error, which says what to write, and that is exact. One that
+        takes what it gives, or a part of it, is none."""
+        class Windows(torch.utils.data.Sampler):
+            size, part = 8, 1
+
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __len__(self):
+                return len(self.inner) // self.part
+
+            def __iter__(self):
+                indices = iter(self.inner)
+                while some := sorted(itertools.islice(indices, self.size)):
+                    yield from some
+
+        class Halves(Windows):
+            part = 2
+
+            def __iter__(self):
+                return itertools.islice(iter(self.inner), 0, None, 2)
+
+        class All(Windows):
+            size = 60
+
+        class Same(Windows):
+            size = 4
+
+        def prepared(loader):
+            return loader_accelerate.DataLoaderShard(loader)
+
+        def items(kind, workers, wrap, tail="pad"):
+            sampler = Distributed(range(60), 1, 0, tail=tail)
+            return sampler, StatefulLoader(wrap(Uncounted(
+                range(60), 4, sampler=kind(sampler), num_workers=workers)),
+                sampler, items=4 * kind.part)
+
+        def counts(workers):
+            sampler = Distributed(range(60), 1, 0)
+            return sampler, StatefulLoader(Uncounted(
+                range(60), num_workers=workers, batch_sampler=(
+                    CountedBatchSampler(BatchSampler(
+                        Windows(sampler), 4, False), sampler))), sampler)
+
+        for workers, wrap in itertools.product((0, 1), (
+                lambda loader: loader, prepared)):
+            for kind in Windows, All:
+                sampler, loader = items(kind, workers, wrap)
+                for batches in (2, 7, 15):
+                    for batch in itertools.islice(loader, batches):
+                        pass
+                    for ask in loader.state_dict, lambda: sampler.remaining:
+                        with self.assertRaisesRegex(
+                                RuntimeError, "CountedBatchSampler.BatchSampl"):
+                            ask()
+                    sampler.begin(0)
+                self.assertEqual(len(sum(loader, [])), 60)
+                loader.state_dict()
+            for kind in Halves, Same:
+                sampler, loader = items(kind, workers, wrap)
+                for i, _ in enumerate(loader, 1):
+                    loader.state_dict()
+                self.assertEqual(i, 8 if kind is Halves else 15)
+            # What has no end goes on from a break, as from a state.
+            sampler, loader = items(Windows, workers, wrap, "carry")
+            list(itertools.islice(loader, 2))
+            with self.assertRaisesRegex(RuntimeError, "more was taken"):
+                next(iter(loader))
+            sampler.begin(0)
+            next(iter(loader))
+        for workers in 0, 1:
+            sampler, loader = counts(workers)
+            seen = []
+            for i, batch in enumerate(loader, 1):
+                seen += batch
+                if i in (1, 3):
+                    with self.assertRaisesRegex(RuntimeError, "holds back"):
+                        loader.state_dict()
+                    continue
+                if i % 2 == 0:
+                    resumed, again = counts(0)
+                    again.load_state_dict(loader.state_dict())
+                    rest = sum(again, []) if resumed.epoch == 0 else []
+                    self.assertEqual(sorted(seen + rest), [*range(60)])
+
+    def test_items_that_are_too_large(self):
+        """Are found as soon as the sampler gave less, whatever is around the
+        DataLoader, and also where there is no end."""
+        class Mine(BatchSampler):
+            pass
+
+        class Bare(Ahead):
+            __len__ = None
+
+        class Cut(Ahead):
+            def __iter__(self):
+                return (batch[at:at + 4] for batch in self.loader
+                        for at in (0, 4))
+
+        for tail, workers in itertools.product(("pad", "carry"), (0, 1)):
+            for items, most in (5, 18), (8, 6), (16, 4):
+                sampler = Distributed(range(96), 1, 0, tail=tail)
+                loader = Uncounted(range(96), num_workers=workers,
+                                   batch_sampler=Mine(sampler, 4, False))
+                served = StatefulLoader(Bare(loader), sampler, items=items)
+                with self.assertRaisesRegex(RuntimeError, "took only .* right "
+                                            "items="):
+                    list(itertools.islice(served, most))
+                sampler.begin(0)
+                # So is what nobody was told of batches that are seen.
+                served = StatefulLoader(Cut(Uncounted(
+                    range(96), 8, sampler=sampler)), sampler)
+                with self.assertRaisesRegex(RuntimeError, "took only .* right "
+                                            "items="):
+                    for _ in itertools.islice(served, 8):
+                        served.state_dict()
+
     def test_items_beside_a_count(self):
         """Whatever is around it: batches of any size have no number of
         items."""
@@ -1131,6 +1251,62 @@ class Items(unittest.TestCase):
                 resumed = Distributed(range(20), 1, 0)
                 resumed.load_state_dict(sampler.state_dict())
                 self.assertEqual(resumed.remaining, most)
+
+    def test_batches_that_are_cut(self):
+        """By a loader around a DataLoader, into parts: a state at each, and an
+        end that may leave out what makes no batch inside. Where nobody sees
+        that, the error says how it would be seen."""
+        class Cut(Ahead):
+            __len__ = None
+
+            def __iter__(self):
+                for batch in self.loader:
+                    for at in range(0, len(batch), 2):
+                        yield batch[at:at + 2]
+
+        class Counts(Cut):
+            def __len__(self):
+                return len(self.loader) * (self.loader.batch_size // 2)
+
+        class Hides(Cut):
+            def __init__(self, loader):
+                self.inner = loader
+
+            def __iter__(self):
+                return iter(Cut(self.inner))
+
+        def make(kind, drop_last, length, workers=0):
+            sampler = Distributed(range(length), 1, 0)
+            return sampler, StatefulLoader(kind(Uncounted(
+                range(length), 8, sampler=sampler, drop_last=drop_last,
+                num_workers=workers)), sampler, items=2)
+
+        for kind, drop_last, length in itertools.product(
+                (Cut, Counts), (False, True), (32, 33, 38)):
+            whole = list(Distributed(range(length), 1, 0))
+            most = 32 if drop_last else length
+            for workers in 0, 1:
+                sampler, loader = make(kind, drop_last, length, workers)
+                for epoch in 1, 2:
+                    self.assertEqual(len(sum(loader, [])), most)
+                    self.assertEqual(sampler.epoch, epoch)
+            sampler, loader = make(kind, drop_last, length)
+            for i, _ in enumerate(loader, 1):
+                resumed, again = make(kind, drop_last, length)
+                again.load_state_dict(loader.state_dict())
+                left = whole[2 * i:]
+                self.assertEqual(resumed.epoch, int(2 * i >= most))
+                if resumed.epoch == 0:
+                    self.assertEqual(sum(again, []), left[:len(left) // 8 * 8]
+                                     if drop_last else left)
+                    self.assertEqual(resumed.epoch, 1)
+        for length, wrong in (32, False), (38, True):
+            _, loader = make(Hides, True, length)
+            if wrong:
+                with self.assertRaisesRegex(RuntimeError, "attribute `loader`"):
+                    list(loader)
+            else:
+                list(loader)
 
     def test_the_sampler_of_another_loader(self):
         """Has nothing to do with this one."""

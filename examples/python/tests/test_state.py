@@ -4,11 +4,12 @@ torch's DataLoader, with and without workers, on other ranks, and refused."""
 import copy
 import gc
 import io
+import re
 import warnings
 from itertools import islice
 
 from common import DataLoader, cases, counted, main, raw, torch
-from statesampler import (Ledger, PackedBatchSampler, RepeatSampler,
+from statesampler import (Ledger, PackedBatchSampler, RepeatSampler, Sampler,
                           SpreadBatchSampler)
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
@@ -751,6 +752,34 @@ class States(unittest.TestCase):
                     self.refused(make(), other.state_dict(),
                                  f"a state_dict of {type(other).__name__}, "
                                  f"not {type(make()).__name__}")
+
+    def test_states_that_are_no_bytes(self):
+        """An array or tensor of numbers that are none, or of two dimensions:
+        the error says what it is. One of bytes will do without torch, too."""
+        for one in Distributed(range(60), 1, 0), Sampler(60, 0, 1, 4):
+            alone = isinstance(one, Sampler)
+            save = one.save if alone else lambda: raw(one.state_dict())
+            load = one.load if alone else lambda state: (
+                one.load_state_dict({"state": state}))
+            state = save()
+            tensor = torch.tensor([*state], dtype=torch.uint8)
+            for good in tensor, tensor.numpy(), tensor.short(), bytearray(state):
+                load(good)
+                self.assertEqual(save(), state)
+            for bad, kind in (
+                    (tensor.char(), "Tensor of torch.int8, "),
+                    (tensor.float(), "Tensor of torch.float32, "),
+                    (tensor.to("meta"), "Tensor of torch.uint8, "),
+                    (tensor.reshape(2, -1), "of shape [2, "),
+                    (tensor.float().numpy(), "ndarray of float32, "),
+                    (tensor.reshape(-1, 1).numpy(), "ndarray of uint8, of "),
+                    (tensor[0], "of shape []"), (tensor.tolist() + [0.5], "list"),
+                    ({}, "dict"), (None, "NoneType"), (288, "int")):
+                with self.assertRaisesRegex(
+                        ValueError, "a state should be bytes, such as a 1-D "
+                        "uint8 array, but got .*" + re.escape(kind)):
+                    load(bad)
+                self.assertEqual(save(), state)
 
     def test_damaged_states(self):
         for sampler in (Distributed(range(100), 1, 0),
