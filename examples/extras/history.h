@@ -37,8 +37,9 @@
    _mix in their names. The time of a walk grows with the events alone.
 
    Define HISTORY_SMALL before the include for less code, if no history can be
-   full: nothing then says what EFULL is. A walk over a mix's history of many
-   weights also takes longer then. */
+   full, and that of a mix begins where an epoch does, or the mix is loaded:
+   nothing then says what EFULL is, nor refuses seeks to before the beginning. A
+   walk over a mix's history of many weights also takes longer then. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -908,8 +909,10 @@ static inline int history_mix_seek(history *h, statesampler_mix *mix,
 
     if (turn == now)
         return STATESAMPLER_OK;
+#ifndef HISTORY_SMALL
     if (turn < h->first_turn && statesampler_mix_epoch(mix) == h->first_epoch)
         return STATESAMPLER_ERANGE_BASE;
+#endif
     code = history_mix_check(h, HISTORY_SEEK, mix);
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_seek(mix, turn);
@@ -1458,48 +1461,47 @@ static inline int history_mix_at(history_mix_walk *walk, uint32_t rank,
                : statesampler_mix_at(&walk->mix, turn, out, count, source);
 }
 
-/* Whether the states of two samplers are of one place. With CARRY a mix's load
-   moves the base, byte 80 and on, which changes no order: so that may differ,
-   but not the step. */
-static inline int history_same_place(const void *a, const void *b)
+/* Whether the walk's state of a source, and another one, are of one place. With
+   CARRY a mix's load moves the base, byte 80 and on, which changes no order: so
+   that may differ, but not the step. */
+static inline int history_same_place(const statesampler *s, const void *own,
+                                     const void *other)
 {
-    statesampler_place place = {0, 0, 0, 0}, other = {0, 0, 0, 0};
+    statesampler_place place = {0, 0, 0, 0};
     statesampler_desc desc;
 
-    if (memcmp(a, b, 80) != 0)
-        return 0;
-    (void)statesampler_describe(a, STATESAMPLER_STATE_BYTES, &desc, &place);
-    (void)statesampler_describe(b, STATESAMPLER_STATE_BYTES, &desc, &other);
-    return place.step == other.step;
+    (void)statesampler_describe(other, STATESAMPLER_STATE_BYTES, &desc, &place);
+    return memcmp(own, other, 80) == 0 && statesampler_step(s) == place.step;
 }
 
-/* Whether two states of mixes with as many sources are of one place. The mix's
-   epoch, bytes 16 to 23, may differ, as a walk's mix counts its epochs from 0.
-   The places in the sequence, bytes 32 to 39, may be whole periods apart, as
-   weights that are the same begin no sequence; and with ALL one may be before
-   places that nobody takes, and one after them. */
-static inline int history_mix_same_place(const unsigned char *a,
-                                         const unsigned char *b,
-                                         uint32_t num_sources)
+/* Whether the walk's state, and another one with the same turn and number of
+   sources, are of one place. The mix's epoch may differ, as a walk's mix counts
+   its epochs from 0. The places in the sequence, bytes 32 to 39, may be whole
+   periods apart, as weights that are the same begin no sequence; and with ALL
+   one may be before places that nobody takes, and one after them. */
+static inline int history_mix_same_place(const history_mix_walk *walk,
+                                         const unsigned char *other)
 {
-    const uint64_t apart = history_word(a + 32) - history_word(b + 32);
+    const unsigned char *own = walk->state;
+    const uint64_t apart = history_word(own + 32) - history_word(other + 32);
     uint64_t period = 0;
-    uint32_t i, weight, other;
+    uint32_t i, weight, its;
 
-    if (memcmp(a, b, 16) != 0 || memcmp(a + 24, b + 24, 8) != 0)
-        return 0;
-    for (i = 0; i < num_sources; i++) {
-        const void *one = statesampler_mix_source_in(a, i, &weight);
-        const void *two = statesampler_mix_source_in(b, i, &other);
+    for (i = 0; i < walk->mix.num_sources; i++) {
+        const void *one = statesampler_mix_source_in(own, i, &weight);
+        const void *two = statesampler_mix_source_in(other, i, &its);
 
-        if (weight != other || !history_same_place(one, two))
+        if (weight != its ||
+            !history_same_place(&walk->sources[i].sampler, one, two))
             return 0;
         if (weight != STATESAMPLER_OFF)
             period += weight;
     }
-    if (a[12] == STATESAMPLER_STOP_ALL || period == 0)
+    if (own[12] != other[12]) /* the stop rule */
+        return 0;
+    if (own[12] == STATESAMPLER_STOP_ALL || period == 0)
         return 1;
-    return (apart < 0 - apart ? apart : 0 - apart) % period == 0;
+    return (int64_t)apart % (int64_t)period == 0;
 }
 
 /* The first turn that the stretch has in one of its epochs of the mix. */
@@ -1664,8 +1666,7 @@ static inline int history_mix_ends_in(history_mix_walk *walk, const void *state,
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_save(&walk->mix, walk->state, size);
     if (code != STATESAMPLER_OK ||
-        !history_mix_same_place(walk->state, (const unsigned char *)state,
-                                walk->mix.num_sources))
+        !history_mix_same_place(walk, (const unsigned char *)state))
         return HISTORY_EOTHER;
     return STATESAMPLER_OK;
 }

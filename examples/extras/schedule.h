@@ -143,12 +143,12 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_EOWED:
         return "the state owes more than any schedule does: it is forged";
     case SCHEDULE_ELATER:
-        return "the sample does not come in the stages that were looked at";
+        return "the sample does not come in these stages";
     case SCHEDULE_ESTEPS:
         return "a source with a share has no steps";
     case SCHEDULE_EHAD:
-        return "the tokens that a source had in the stage were not told: call "
-               "had after each turn";
+        return "nothing was told of a source in the stage: call had after each "
+               "turn";
     case SCHEDULE_EWEIGHTS:
         return "the mix has other weights than the stage: load both states";
 #ifndef SCHEDULE_SMALL
