@@ -339,7 +339,7 @@ SHAPES, ORDERS, TAILS
                 and so open the first window again.) If the last window has few
                 chunks, the last steps are of these alone. So take a `window`
                 for which chunks % window is 0 or not much smaller than it: 61,
-                not 64, for 1,030 chunks (examples/even_window.c).
+                not 64, for 1,025 chunks (examples/even_window.c).
    REPLACEMENT  independent uniform draws. locate does not work with it.
 
    Partition: which samples the positions run over.

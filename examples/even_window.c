@@ -5,7 +5,7 @@
    The order WINDOW takes `window` chunks at a time, and the last window has
    what is left: of 1,030 chunks in windows of 64 that is 6, and the last steps
    of an epoch have samples of these alone. The largest window that is at most
-   as large, and leaves a last one that is at least seven eighths full, is 61
+   as large, and leaves a last one that is at least two thirds full, is 61
    here: sixteen windows of 61 chunks, and one of 54. A row has a step of 1,024
    samples, and says from how many chunks these are, in windows of 64 and of 61.
    `make examples/even_window.svg` draws the picture. A short last chunk stays
@@ -21,11 +21,15 @@ static const char usage[] =
     "Prints from how many chunks the samples of each step are, in windows of\n"
     "64 of 1,030 chunks, and in even ones.\n";
 
-/* The largest such window. With 1 all are full. */
+/* The largest such window, if it is above half of `window`; else that. */
 static uint32_t even(uint32_t chunks, uint32_t window)
 {
-    while (chunks % window != 0 && chunks % window < window - window / 8) {
-        window--;
+    uint32_t less;
+
+    for (less = window; less > window / 2; less--) {
+        if (chunks % less == 0 || 3 * (chunks % less) >= 2 * less) {
+            return less;
+        }
     }
     return window;
 }

@@ -372,6 +372,25 @@ class Schedules(unittest.TestCase):
             self.assertEqual(next(late), next(wanted))
             self.assertEqual(late.save(), wanted.save())
 
+    def test_tokens_passed_over(self):
+        """Turns that a seek passes over are owed no more than with shares of
+        turns, also after a load."""
+        table = [(1000, [0.9, 0.1]), (None, [0.1, 0.9])]
+        for skipped, means in itertools.product((1, 500, 999), (None, [50, 70])):
+            mix = Mix([10000] * 2, 0, 1, 1,
+                      schedule=Schedule(table, means=means))
+            of_first = 0
+            while mix.step < 2000:
+                source = next(mix)[0] // 10000
+                if means:
+                    mix.had(means[source])
+                if mix.step > 1000:
+                    of_first += source == 0
+                if mix.step == 1000 - skipped:
+                    mix = copy.copy(mix)
+                    mix.seek(1000)
+            self.assertAlmostEqual(of_first, 135 if means else 100, delta=2)
+
     def test_tokens_of_a_dataset_without_turns(self):
         mix = Mix({"a": 50, "b": 50}, 0, 1, 2, schedule=Schedule(
             [(4, {"a": 1, "b": 1}), (None, {"a": 1})], {"a": 9, "b": 9}))
