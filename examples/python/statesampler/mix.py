@@ -276,14 +276,16 @@ class Mix(Recorded, samplers.Mix):
                 return self._looked_up(step, rank)
         return super().at(step, rank, epoch, straight)
 
-    def locate(self, index, straight=False):
+    def _straight_on(self, index):
+        if not self._running:
+            return super()._straight_on(index)
         try:
-            place = super().locate(index, straight)
+            place = super()._straight_on(index)
         except ValueError as error:
-            if not self._running or getattr(error, "code", 0) not in LATER:
+            if error.code not in LATER:
                 raise
         else:
-            if not self._running or place.step < self._running.place.end:
+            if place.step < self._running.place.end:
                 return place
         return self._look_ahead(from_start=False).locate(index)
 

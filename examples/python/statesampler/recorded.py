@@ -7,7 +7,7 @@ import warnings
 
 from . import samplers
 from ._arguments import flag, whole
-from ._codes import ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL
+from ._codes import ERANGE, ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL, kind
 from ._library import HISTORY_BYTES, STATE_BYTES, TAILS, c, check, memory
 from ._record import Record, earlier
 from .factors import WEIGHTED, weighted
@@ -201,10 +201,11 @@ class Recorded:
         if served:
             return served
         try:
-            place = super().locate(index)
+            place = self._straight_on(index)
         except ValueError as error:
-            if not again and (straight or getattr(error, "code", 0) not in
-                              _BEFORE_BASE):
+            code = getattr(error, "code", 0)
+            if straight or code not in _BEFORE_BASE and not (
+                    again and kind(code) == ERANGE):
                 raise
             place = None
         if straight or place and not self._passed(self.epoch, place.step):
@@ -217,6 +218,10 @@ class Recorded:
         raise ValueError(
             f"sample {index}: not served in epoch {self.epoch}, since step "
             f"{step} of epoch {epoch}, from which on it is known")
+
+    def _straight_on(self, index):
+        """Where a run that goes straight on serves a sample."""
+        return super().locate(index)
 
     def _served(self, index):
         """The first place of a sample in the steps that this run has passed, by

@@ -522,6 +522,16 @@ class Histories(unittest.TestCase):
             "not served in epoch 0, since step 0 of epoch 0, from which on it "
             "is known": 6})
 
+    def test_served_again_in_a_stage_to_come(self):
+        """Its dataset is off in the present one."""
+        mix = Mix([64, 64], 0, 1, 4, seed=1, schedule=Schedule(
+            lambda turn: (4, [1, 0] if turn % 8 < 4 else [0, 1])))
+        served = [next(mix).tolist() for _ in range(8)]
+        mix.seek(1)
+        for step in range(1, 8):
+            for slot, index in enumerate(served[step]):
+                self.assertEqual(mix.locate(index)[:3], (step, 0, slot))
+
     def test_a_rank_that_came_later(self):
         """The programs name the step that had fewer ranks; if another time it
         had enough, they answer that."""
