@@ -707,6 +707,33 @@ EXPORT(int, record_locate,
     return code;
 }
 
+/* As locate and mix_locate, of a sample whose own place was passed: where it
+   comes as padding, from the present step on. */
+EXPORT(int, locate_padding,
+       (const statesampler *s, uint64_t index, statesampler_place *place))
+{
+    if (s->run.tail != STATESAMPLER_TAIL_PAD) {
+        return STATESAMPLER_ERANGE_SERVED;
+    }
+    return history_find_padding(s, index, statesampler_position(s),
+                                STATESAMPLER_NONE, place);
+}
+
+EXPORT(int, mix_locate_padding,
+       (const statesampler_mix *mix, uint32_t source, uint64_t index,
+        uint64_t *turn, statesampler_place *place))
+{
+    const statesampler_source *from = mix->sources + source;
+    int code = statesampler_locate_padding(&from->sampler, index, place);
+
+    if (code == STATESAMPLER_OK && from->in_mix.weight == STATESAMPLER_OFF) {
+        code = STATESAMPLER_ERANGE_OFF;
+    }
+    return code == STATESAMPLER_OK
+               ? ssmp_source_turn_at(turn, mix, from, place->step)
+               : code;
+}
+
 EXPORT(int, ledger_init,
        (ledger *l, uint64_t *done, uint64_t window, uint64_t end))
 {

@@ -276,18 +276,18 @@ class Mix(Recorded, samplers.Mix):
                 return self._looked_up(step, rank)
         return super().at(step, rank, epoch, straight)
 
-    def _straight_on(self, index):
+    def _straight_on(self, find, index):
         if not self._running:
-            return super()._straight_on(index)
+            return super()._straight_on(find, index)
         try:
-            place = super()._straight_on(index)
+            place = super()._straight_on(find, index)
         except ValueError as error:
             if error.code not in LATER:
                 raise
         else:
             if place.step < self._running.place.end:
                 return place
-        return self._look_ahead(from_start=False).locate(index)
+        return self._look_ahead(from_start=False).locate(find, index)
 
     # --- weights and epochs --------------------------------------------------
 

@@ -192,8 +192,8 @@ class Recorded:
         epoch, at which a sample was or will be served: a tuple of step, rank,
         slot and position, with at(step, rank)[slot] == index: so of a step that
         was served again the last time counts, as in at(). If its own place was
-        skipped, but it was served as padding, the position is that of the
-        padding, above those of all samples. ValueError says why there is none.
+        skipped, but it comes as padding, the position is that of the padding,
+        above those of all samples. ValueError says why there is none.
         straight=True is as in at()."""
         index = whole("index", index, 0, 2**64)
         straight = flag("straight", straight)
@@ -201,7 +201,7 @@ class Recorded:
         if served:
             return served
         try:
-            place = self._straight_on(index)
+            place = self._straight_on(self._own, index)
         except ValueError as error:
             code = getattr(error, "code", 0)
             if straight or code not in _BEFORE_BASE and not (
@@ -210,6 +210,11 @@ class Recorded:
             place = None
         if straight or place and not self._passed(self.epoch, place.step):
             return place
+        try:
+            return self._straight_on(self._padded, index)
+        except ValueError as error:
+            if kind(getattr(error, "code", 0)) != ERANGE:
+                raise
         if again:
             raise ValueError(
                 f"sample {index}: it was in step {again.step} of epoch "
@@ -219,9 +224,9 @@ class Recorded:
             f"sample {index}: not served in epoch {self.epoch}, since step "
             f"{step} of epoch {epoch}, from which on it is known")
 
-    def _straight_on(self, index):
+    def _straight_on(self, find, index):
         """Where a run that goes straight on serves a sample."""
-        return super().locate(index)
+        return self._located(find, index)
 
     def _served(self, index):
         """The first place of a sample in the steps that this run has passed, by

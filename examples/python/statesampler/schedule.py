@@ -179,12 +179,12 @@ class Ahead:
             self._go_on()
         return self._mix.at(turn, rank)
 
-    def locate(self, index):
+    def locate(self, find, index):
         """Where a sample comes, in its dataset's present epoch."""
         for _ in range(_STAGES):
             self._go_on()
             try:
-                place = self._mix.locate(index)
+                place = self._mix._located(find, index)
             except ValueError as error:
                 if error.code not in LATER:
                     raise
