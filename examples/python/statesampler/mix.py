@@ -5,14 +5,15 @@ import ctypes
 
 from . import samplers
 from ._arguments import choice, flag, items, listed, shown, whole
-from ._codes import ECORRUPT_MAGIC, EMISMATCH_DATASET, SCHEDULE_ETOKENS
+from ._codes import (ECORRUPT_MAGIC, EMISMATCH_DATASET, SCHEDULE_ETOKENS,
+                     may_come)
 from ._cursors import described_mix
 from ._library import (OFF, SOURCE_BYTES, STOPS, MixPlace, address, c, check,
                        memory)
 from .recorded import Recorded
 from .samplers import (as_bytes, described, mix_state, split, split_schedule,
                        whole_weights)
-from .schedule import LATER, TURNS, Ahead, Running, Schedule, shares_of
+from .schedule import TURNS, Ahead, Running, Schedule, shares_of
 
 # STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW.
 _CHANGED, _NEW = 3, 1
@@ -282,7 +283,7 @@ class Mix(Recorded, samplers.Mix):
         try:
             place = super()._straight_on(find, index)
         except ValueError as error:
-            if error.code not in LATER:
+            if not may_come(error.code):
                 raise
         else:
             if place.step < self._running.place.end:

@@ -449,6 +449,20 @@ class Schedules(unittest.TestCase):
                     self.assertIn(" ".join(map(str, said)), out.getvalue())
                 else:
                     self.assertIn("a new stage at turn 20", error.getvalue())
+            # That is said, too, of a dataset that has no turn before.
+            off = Mix([50, 80], 0, 1, 2, schedule=Schedule(
+                [(20, [1, 0]), (None, [0, 1])]))
+            taken(off, 17)
+            with open(path, "wb") as file:
+                file.write(off.save())
+            for index, said in ((70, "70: epoch 0: this state's schedule has a "
+                                 "new stage at turn 20, which Mix.at knows"),
+                                (130, "index is not below num_samples")):
+                out = io.StringIO()
+                with redirect_stdout(out):
+                    self.assertEqual(command(
+                        [path, "--straight", "--where", str(index)]), 1)
+                self.assertIn(said, out.getvalue())
 
     def test_names(self):
         mix = Mix({"code": 10, "web": 20}, 0, 1, 1, schedule=Schedule(
