@@ -88,17 +88,20 @@ class Mix(Recorded, samplers.Mix):
                         lengths.values())
         streams = (range(len(lengths)) if names is None else
                    [_hash(name) for name in names])
+        if stop is None:
+            stop = "first" if schedule is None else "never"
         if schedule is not None:
             if not isinstance(schedule, Schedule):
                 raise TypeError("schedule should be a Schedule, but got a "
                                 f"{type(schedule).__name__}")
             if weights is not None:
                 raise ValueError("a schedule has weights of its own")
+            if stop != "never":
+                raise ValueError("stop should be never with a schedule, but "
+                                 f"got stop={shown(stop)}")
             if not callable(schedule.stages):
                 for _, shares in schedule.stages:
                     shares_of(shares, names, len(lengths))
-        if stop is None:
-            stop = "first" if schedule is None else "never"
         self._make(described(lengths, rank, world_size,
                              _listed("batch_size", batch_size, names),
                              streams, options),
