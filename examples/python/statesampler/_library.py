@@ -268,6 +268,7 @@ _FUNCTIONS = (
     (_int, [_sets(Stages), _pointer, _u32, _u64], "schedule_had"),
     (_int, [_sets(Stages), _pointer, _size], "schedule_save schedule_load"),
     (_int, [_pointer, ctypes.c_char_p, _size, _sets(_size)], "record_read"),
+    (None, [_pointer, _pointer], "record_of"),
     (_u32, [_pointer], "record_sources"),
     (_int, [_pointer, ctypes.c_char_p, _size], "record_ends_in"),
     (_int, [_pointer, _u64, _u64, _u64, _u64], "record_before"),

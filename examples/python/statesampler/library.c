@@ -509,6 +509,12 @@ EXPORT(int, record_read,
     return history_read(&r->log, used, bytes, size);
 }
 
+/* That of a run that is here, as long as nothing is noted in it. */
+EXPORT(void, record_of, (record *r, const history *h))
+{
+    r->log = h->log;
+}
+
 /* Of a mix, or 0. */
 EXPORT(uint32_t, record_sources, (const record *r))
 {
@@ -672,11 +678,9 @@ EXPORT(uint32_t, record_source, (const record *r, uint64_t *index))
     uint32_t source = 0;
 
     while (source + 1 < r->log.num_sources &&
-           *index >= statesampler_mix_offset(&r->mix.mix, source + 1)) {
+           *index >= statesampler_record_samples_of(r, source)) {
+        *index -= statesampler_record_samples_of(r, source);
         source++;
-    }
-    if (r->log.num_sources > 0) {
-        *index -= statesampler_mix_offset(&r->mix.mix, source);
     }
     return source;
 }

@@ -848,6 +848,33 @@ class Histories(unittest.TestCase):
         self.assertLess(noted - begun, .1)
         self.assertLess(time.perf_counter() - noted, .1)
 
+    @staticmethod
+    def took(ask, *arguments):
+        """Of the processor's time, which other programs take no part of."""
+        times = []
+        for _ in range(3):
+            begun = time.process_time()
+            ask(*arguments)
+            times.append(time.process_time() - begun)
+        return min(times)
+
+    def test_time_of_many_epochs(self):
+        """A dataset has gone through 10^8 of its own."""
+        mix = Mix([10**9, 8], 0, 1, 8, stop="never")
+        mix.go_to(2 * 10**8)
+        self.assertLess(self.took(mix.locate, 10**9 + 3), .01)
+
+    def test_time_of_many_weights(self):
+        """Beside a load, which goes through all of them; and of the last
+        dataset beside the first."""
+        mix = Mix([10**6] * 1000, 0, 1, 8, stop="never")
+        for number in range(300):
+            mix.weigh([100 + (7 * i + number) % 13 for i in range(1000)])
+            mix.go_to(mix.step + 10)
+        self.assertLess(self.took(mix.at, 5), self.took(mix.load, mix.save()))
+        self.assertLess(self.took(mix.locate, 10**9 - 1),
+                        1.4 * self.took(mix.locate, 0))
+
 
 if __name__ == "__main__":
     main()
