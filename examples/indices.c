@@ -473,6 +473,13 @@ static void print_step(uint64_t step, uint32_t of_rank)
                 source, count);
 }
 
+/* Whether a sample that is not in the present stage may be in a later one. */
+static int may_come(int code)
+{
+    return stage_end != STATESAMPLER_NONE &&
+           (code == STATESAMPLER_ERANGE_OFF || code == STATESAMPLER_ERANGE_FAR);
+}
+
 /* Returns 1 if the sample is served. */
 static int print_place(uint64_t index)
 {
@@ -484,6 +491,10 @@ static int print_place(uint64_t index)
     printf("%" PRIu64 ": epoch %" PRIu64, index, r.epoch);
     if (code == STATESAMPLER_OK && step >= stage_end) {
         printf(": turn %" PRIu64 NEW_STAGE "\n", step, stage_end);
+        return 0;
+    }
+    if (may_come(code)) {
+        printf(NEW_STAGE "\n", stage_end);
         return 0;
     }
     if (code == STATESAMPLER_OK)

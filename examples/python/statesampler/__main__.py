@@ -8,7 +8,7 @@ import struct
 import sys
 
 from ._arguments import cut, listed, shown
-from ._codes import ERANGE_INDEX
+from ._codes import ERANGE_INDEX, may_come
 from ._cursors import (OWNERS, described, recall_mix, recall_sampler,
                        reshape_mix)
 from ._library import (ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
@@ -169,14 +169,18 @@ class Recorded:
     def first(self, step):
         """The first of a step's units."""
         if self.stage is not None and step >= self.stage:
-            raise ValueError(f"turn {step}: this state's schedule has a new "
-                             f"stage at turn {self.stage}, which Mix.at knows")
+            raise self._new_stage(f"turn {step}: ")
         first = self.unit * step - self.short
         if first < self.base:
             raise ValueError("this was before a change of ranks or batch_size:"
                              " ask a state from before it" +
                              ", or without --world-size" * self.goes_on)
         return first
+
+    def _new_stage(self, said=""):
+        """It has weights of which the state does not know."""
+        return ValueError(f"{said}this state's schedule has a new stage at "
+                          f"turn {self.stage}, which Mix.at knows")
 
     def at(self, step, rank):
         first = self.first(step)
@@ -199,7 +203,12 @@ class Recorded:
         return source.value
 
     def locate(self, index):
-        place = self.cursor.locate(index)
+        try:
+            place = self.cursor.locate(index)
+        except ValueError as error:
+            if self.stage is None or not may_come(error.code):
+                raise
+            raise self._new_stage() from None
         step = (place.step + self.short) // self.unit
         first = self.first(step)
         if self.at(step, place.rank) is None:

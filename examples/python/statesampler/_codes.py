@@ -12,6 +12,12 @@ SCHEDULE_ETOKENS = -1306
 HISTORY_EFULL, HISTORY_EORDER, HISTORY_EOTHER = -1401, -1402, -1403
 
 
+def may_come(code):
+    """Whether a sample that is not in the present stage of a schedule may be in
+    a later one."""
+    return code in (ERANGE_OFF, ERANGE_FAR)
+
+
 def kind(code):
     """STATESAMPLER_KIND."""
     return -(-code // 100 * 100)

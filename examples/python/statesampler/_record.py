@@ -25,15 +25,18 @@ class Record:
     def __init__(self, history, epoch, step, state=None):
         self._history = history     # The library keeps its address.
         self._record = memory(RECORD_BYTES)
+        self._open(history)
         self.place = epoch, step
         self._state = state         # None once the history leads to it.
         self._begins = None
-        check(c.record_read(self._record, history, len(history),
-                            ctypes.c_size_t()))
         self.sources = c.record_sources(self._record)
         self._memory = (memory(SOURCE_BYTES * self.sources),
                         memory(4 * self.sources),
                         memory(c.mix_bytes(self.sources)))
+
+    def _open(self, history):
+        check(c.record_read(self._record, history, len(history),
+                            ctypes.c_size_t()))
 
     def stretches(self):
         """Goes through them; what is asked below is asked of the present
@@ -132,18 +135,19 @@ class Record:
         source = c.record_source(self._record, local)
         if not here:
             return []
+        if own is not None:
+            return [(source, own, local.value)]
         first, last = ctypes.c_uint64(), ctypes.c_uint64()
         check(c.record_epochs(self._record, epoch, source, first, last))
         epochs = ((first.value + i) % 2**64
                   for i in range((last.value - first.value) % 2**64 + 1))
-        return ((source, each, local.value) for each in epochs
-                if own in (None, each))
+        return ((source, each, local.value) for each in epochs)
 
     def first(self):
         """Where it begins."""
         if self._begins is None:
-            self._begins, *_ = [(stretch.begin_epoch, stretch.begin_step)
-                                for stretch in self.stretches()]
+            stretch = next(self.stretches())
+            self._begins = stretch.begin_epoch, stretch.begin_step
         return self._begins
 
     def knows_all_of(self, epoch):
@@ -220,6 +224,13 @@ class Record:
                     f"skipped at step {self._number(stretch.end_step)} of "
                     f"epoch {stretch.end_epoch} by a {by}")
         return said + "the run has not served it"
+
+
+class OwnRecord(Record):
+    """By the history that a run has here, which need not be saved for it."""
+
+    def _open(self, history):
+        c.record_of(self._record, history)
 
 
 class LoaderRecord(Record):

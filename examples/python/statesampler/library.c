@@ -509,6 +509,12 @@ EXPORT(int, record_read,
     return history_read(&r->log, used, bytes, size);
 }
 
+/* That of a run that is here, as long as nothing is noted in it. */
+EXPORT(void, record_of, (record *r, const history *h))
+{
+    r->log = h->log;
+}
+
 /* Of a mix, or 0. */
 EXPORT(uint32_t, record_sources, (const record *r))
 {
@@ -672,11 +678,9 @@ EXPORT(uint32_t, record_source, (const record *r, uint64_t *index))
     uint32_t source = 0;
 
     while (source + 1 < r->log.num_sources &&
-           *index >= statesampler_mix_offset(&r->mix.mix, source + 1)) {
+           *index >= statesampler_record_samples_of(r, source)) {
+        *index -= statesampler_record_samples_of(r, source);
         source++;
-    }
-    if (r->log.num_sources > 0) {
-        *index -= statesampler_mix_offset(&r->mix.mix, source);
     }
     return source;
 }
@@ -705,6 +709,33 @@ EXPORT(int, record_locate,
         *step = place->step;
     }
     return code;
+}
+
+/* As locate and mix_locate, of a sample whose own place was passed: where it
+   comes as padding, from the present step on. */
+EXPORT(int, locate_padding,
+       (const statesampler *s, uint64_t index, statesampler_place *place))
+{
+    if (s->run.tail != STATESAMPLER_TAIL_PAD) {
+        return STATESAMPLER_ERANGE_SERVED;
+    }
+    return history_find_padding(s, index, statesampler_position(s),
+                                STATESAMPLER_NONE, place);
+}
+
+EXPORT(int, mix_locate_padding,
+       (const statesampler_mix *mix, uint32_t source, uint64_t index,
+        uint64_t *turn, statesampler_place *place))
+{
+    const statesampler_source *from = mix->sources + source;
+    int code = statesampler_locate_padding(&from->sampler, index, place);
+
+    if (code == STATESAMPLER_OK && from->in_mix.weight == STATESAMPLER_OFF) {
+        code = STATESAMPLER_ERANGE_OFF;
+    }
+    return code == STATESAMPLER_OK
+               ? ssmp_source_turn_at(turn, mix, from, place->step)
+               : code;
 }
 
 EXPORT(int, ledger_init,

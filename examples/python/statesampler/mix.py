@@ -5,14 +5,15 @@ import ctypes
 
 from . import samplers
 from ._arguments import choice, flag, items, listed, shown, whole
-from ._codes import ECORRUPT_MAGIC, EMISMATCH_DATASET, SCHEDULE_ETOKENS
+from ._codes import (ECORRUPT_MAGIC, EMISMATCH_DATASET, SCHEDULE_ETOKENS,
+                     may_come)
 from ._cursors import described_mix
 from ._library import (OFF, SOURCE_BYTES, STOPS, MixPlace, address, c, check,
                        memory)
 from .recorded import Recorded
 from .samplers import (as_bytes, described, mix_state, split, split_schedule,
                        whole_weights)
-from .schedule import LATER, TURNS, Ahead, Running, Schedule, shares_of
+from .schedule import TURNS, Ahead, Running, Schedule, shares_of
 
 # STATESAMPLER_CHANGE_CHANGED and CHANGE_NEW.
 _CHANGED, _NEW = 3, 1
@@ -87,17 +88,20 @@ class Mix(Recorded, samplers.Mix):
                         lengths.values())
         streams = (range(len(lengths)) if names is None else
                    [_hash(name) for name in names])
+        if stop is None:
+            stop = "first" if schedule is None else "never"
         if schedule is not None:
             if not isinstance(schedule, Schedule):
                 raise TypeError("schedule should be a Schedule, but got a "
                                 f"{type(schedule).__name__}")
             if weights is not None:
                 raise ValueError("a schedule has weights of its own")
+            if stop != "never":
+                raise ValueError("stop should be never with a schedule, but "
+                                 f"got stop={shown(stop)}")
             if not callable(schedule.stages):
                 for _, shares in schedule.stages:
                     shares_of(shares, names, len(lengths))
-        if stop is None:
-            stop = "first" if schedule is None else "never"
         self._make(described(lengths, rank, world_size,
                              _listed("batch_size", batch_size, names),
                              streams, options),
@@ -276,16 +280,18 @@ class Mix(Recorded, samplers.Mix):
                 return self._looked_up(step, rank)
         return super().at(step, rank, epoch, straight)
 
-    def locate(self, index, straight=False):
+    def _straight_on(self, find, index):
+        if not self._running:
+            return super()._straight_on(find, index)
         try:
-            place = super().locate(index, straight)
+            place = super()._straight_on(find, index)
         except ValueError as error:
-            if not self._running or getattr(error, "code", 0) not in LATER:
+            if not may_come(error.code):
                 raise
         else:
-            if not self._running or place.step < self._running.place.end:
+            if place.step < self._running.place.end:
                 return place
-        return self._look_ahead(from_start=False).locate(index)
+        return self._look_ahead(from_start=False).locate(find, index)
 
     # --- weights and epochs --------------------------------------------------
 

@@ -7,9 +7,9 @@ import warnings
 
 from . import samplers
 from ._arguments import flag, whole
-from ._codes import ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL
+from ._codes import ERANGE, ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL, kind
 from ._library import HISTORY_BYTES, STATE_BYTES, TAILS, c, check, memory
-from ._record import Record, earlier
+from ._record import OwnRecord, earlier
 from .factors import WEIGHTED, weighted
 from .samplers import as_bytes, split
 
@@ -117,7 +117,7 @@ class Recorded:
 
     def _record(self):
         """What it has served."""
-        return Record(self.history(), self.epoch, self.step)
+        return OwnRecord(self._history, self.epoch, self.step)
 
     def at(self, step, rank=None, epoch=None, straight=False):
         """The batch of any step of this epoch or another one, without moving:
@@ -192,38 +192,50 @@ class Recorded:
         epoch, at which a sample was or will be served: a tuple of step, rank,
         slot and position, with at(step, rank)[slot] == index: so of a step that
         was served again the last time counts, as in at(). If its own place was
-        skipped, but it was served as padding, the position is that of the
-        padding, above those of all samples. ValueError says why there is none.
+        skipped, but it comes as padding, the position is that of the padding,
+        above those of all samples. ValueError says why there is none.
         straight=True is as in at()."""
         index = whole("index", index, 0, 2**64)
         straight = flag("straight", straight)
-        served, again = (None, None) if straight else self._served(index)
+        if straight:
+            return self._straight_on(self._own, index)
+        record = self._record()
+        served, again = self._served(record, index)
         if served:
             return served
         try:
-            place = super().locate(index)
+            place = self._straight_on(self._own, index)
+            if not self._passed(self.epoch, place.step):
+                return place
         except ValueError as error:
-            if not again and (straight or getattr(error, "code", 0) not in
-                              _BEFORE_BASE):
+            code = getattr(error, "code", 0)
+            if code not in _BEFORE_BASE and not (
+                    again and kind(code) == ERANGE):
                 raise
-            place = None
-        if straight or place and not self._passed(self.epoch, place.step):
-            return place
+        try:
+            return self._straight_on(self._padded, index)
+        except ValueError as error:
+            if kind(getattr(error, "code", 0)) != ERANGE:
+                raise
         if again:
             raise ValueError(
                 f"sample {index}: it was in step {again.step} of epoch "
                 f"{self.epoch}, which is served again without it")
-        epoch, step = self._record().first()
+        epoch, step = record.first()
         raise ValueError(
             f"sample {index}: not served in epoch {self.epoch}, since step "
             f"{step} of epoch {epoch}, from which on it is known")
 
-    def _served(self, index):
+    def _straight_on(self, find, index):
+        """Where a run that goes straight on serves a sample."""
+        return self._located(find, index)
+
+    def _served(self, record, index):
         """The first place of a sample in the steps that this run has passed, by
         what at() answers for them; and the last one of which at() does not
         know, as the step was served again later, or is to come again."""
         epoch, again, found = self.epoch, None, []
-        record, own = self._record(), self._own_epoch(index)
+        own = self._own_epoch(index)
         for _ in record.stretches():
             for place in [*found]:
                 if record.serves(epoch, place.step):

@@ -246,6 +246,7 @@ class Made:
 class _Iterator(Made):
     """A sampler of the library in its own memory.
     Subclasses define _step, _num_steps and _seek, functions of the library;
+    _own and _padded, which find a sample in its own place, or as padding;
     _shape, a description of the present shape; and _reshape, _at and
     _locate, for this rank."""
 
@@ -297,8 +298,11 @@ class _Iterator(Made):
         epoch, at which a sample is served: a tuple of step, rank, slot and
         position, with at(step, rank)[slot] == index. ValueError says why there
         is none."""
+        return self._located(self._own, index)
+
+    def _located(self, find, index):
         place = SamplerPlace()
-        step = self._locate(whole("index", index, 0, 2**64), place)
+        step = self._locate(find, whole("index", index, 0, 2**64), place)
         return Place(step, place.rank, place.slot, place.position)
 
 
@@ -315,6 +319,7 @@ class Sampler(_Iterator):
     rank and world_size may be None as there."""
 
     _step, _num_steps, _seek = c.step, c.num_steps, c.seek
+    _own, _padded = c.locate, c.locate_padding
 
     def __init__(self, num_samples, rank=None, world_size=None, batch_size=1,
                  **options):
@@ -346,8 +351,8 @@ class Sampler(_Iterator):
             return None
         return memoryview(out)[:count.value]
 
-    def _locate(self, index, place):
-        check(c.locate(self._memory, index, place))
+    def _locate(self, find, index, place):
+        check(find(self._memory, index, place))
         return place.step
 
     def _padding(self, step):
@@ -394,6 +399,7 @@ class Mix(_Iterator):
 
     _step, _num_steps, _seek = (
         c.mix_turn, c.mix_num_turns, c.mix_seek)
+    _own, _padded = c.mix_locate, c.mix_locate_padding
 
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop="first", epoch=0, **options):
@@ -463,12 +469,12 @@ class Mix(_Iterator):
         check(c.mix_seek(self._memory, before))
         return found
 
-    def _locate(self, index, place):
+    def _locate(self, find, index, place):
         turn = ctypes.c_uint64()
         source, index = self._divide(index)
         if index >= self._descs[source].num_samples:
             check(ERANGE_INDEX)     # Though its dataset may be off.
-        check(c.mix_locate(self._memory, source, index, turn, place))
+        check(find(self._memory, source, index, turn, place))
         return turn.value
 
     def _divide(self, index):

@@ -5,7 +5,7 @@ import array
 import ctypes
 
 from ._arguments import items, shown, whole
-from ._codes import ERANGE_FAR, ERANGE_OFF, SCHEDULE_ETOKENS
+from ._codes import SCHEDULE_ETOKENS, may_come
 from ._library import SHARE_BYTES, Stages, address, c, check, memory
 
 # SCHEDULE_MOST_TURNS.
@@ -17,9 +17,6 @@ TURNS = 2**45
 
 # A sample may never come: so many stages are looked through.
 _STAGES = 10000
-
-# Perhaps it comes in a later stage.
-LATER = ERANGE_OFF, ERANGE_FAR
 
 
 class Schedule:
@@ -179,14 +176,14 @@ class Ahead:
             self._go_on()
         return self._mix.at(turn, rank)
 
-    def locate(self, index):
+    def locate(self, find, index):
         """Where a sample comes, in its dataset's present epoch."""
         for _ in range(_STAGES):
             self._go_on()
             try:
-                place = self._mix.locate(index)
+                place = self._mix._located(find, index)
             except ValueError as error:
-                if error.code not in LATER:
+                if not may_come(error.code):
                     raise
             else:
                 if place.step < self._running.place.end:

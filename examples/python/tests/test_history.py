@@ -296,7 +296,23 @@ class Histories(unittest.TestCase):
             self.assertEqual([int(each) for each in samples.split()], batch)
         self.assertEqual(len(said), len(wanted))
 
-    def check_place(self, run, index):
+    @staticmethod
+    def to_come(run, indices):
+        """Which samples the next turns have in their datasets' present
+        epochs."""
+        ranks, found = copy.deepcopy(run.ranks), set()
+        one = ranks[0]
+        begun = [one._own_epoch(index) for index in indices]
+        for _ in range(0 if run.carries else 40):
+            given = [next(each, None) for each in ranks]
+            if given[0] is None:
+                break
+            found.update(index for index, epoch in zip(indices, begun)
+                         if one._own_epoch(index) == epoch and
+                         any(index in batch for batch in given))
+        return found
+
+    def check_place(self, run, index, to_come):
         """Where a sample was in this epoch, if it was or will be."""
         one, again = run.ranks[0], False
         try:
@@ -317,6 +333,8 @@ class Histories(unittest.TestCase):
         if place:
             self.assertEqual(
                 one.at(place.step, place.rank)[place.slot], index)
+        if index in to_come:
+            self.assertTrue(place)
         if isinstance(one, Sampler) and not run.carries and not place:
             self.assertEqual(bool(here), again)
 
@@ -341,8 +359,9 @@ class Histories(unittest.TestCase):
             for epoch in range(6):
                 for step in range(12):
                     self.check_step(run, epoch, step)
+            to_come = self.to_come(run, range(12))
             for index in range(12):
-                self.check_place(run, index)
+                self.check_place(run, index, to_come)
             if asked < count // 8 and len(run.log) > 9:
                 asked += 1
                 with open(self.path, "wb") as file:
@@ -521,6 +540,34 @@ class Histories(unittest.TestCase):
             "it was in step 7 of epoch 0, which is served again without it": 6,
             "not served in epoch 0, since step 0 of epoch 0, from which on it "
             "is known": 6})
+
+    def test_served_again_in_a_stage_to_come(self):
+        """Its dataset is off in the present one."""
+        mix = Mix([64, 64], 0, 1, 4, seed=1, schedule=Schedule(
+            lambda turn: (4, [1, 0] if turn % 8 < 4 else [0, 1])))
+        served = [next(mix).tolist() for _ in range(8)]
+        mix.seek(1)
+        for step in range(1, 8):
+            for slot, index in enumerate(served[step]):
+                self.assertEqual(mix.locate(index)[:3], (step, 0, slot))
+
+    def test_perhaps_in_a_stage_that_is_not_known(self):
+        """With shares of tokens that is said of a sample whose step is served
+        again without it, and of one that may come as padding."""
+        def make(world_size):
+            return Mix([10, 10], 0, world_size, shuffle=False,
+                       schedule=Schedule([(2, [1, 0]), (None, [1, 1])], [1, 1]))
+        again, fewer, skipped = make(4), make(2), make(4)
+        next(again), next(again)
+        again.seek(0)
+        fewer.load(again.save())
+        self.assertEqual(fewer.locate(3).step, 1)
+        skipped.seek(1)
+        for run, index in (fewer, 4), (skipped, 0):
+            with self.assertRaisesRegex(ValueError, "tokens"):
+                run.locate(index)
+        with self.assertRaisesRegex(ValueError, "not served in epoch 0"):
+            skipped.locate(3)
 
     def test_a_rank_that_came_later(self):
         """The programs name the step that had fewer ranks; if another time it
@@ -800,6 +847,33 @@ class Histories(unittest.TestCase):
         self.assertRaises(ValueError, one.at, 7)
         self.assertLess(noted - begun, .1)
         self.assertLess(time.perf_counter() - noted, .1)
+
+    @staticmethod
+    def took(ask, *arguments):
+        """Of the processor's time, which other programs take no part of."""
+        times = []
+        for _ in range(3):
+            begun = time.process_time()
+            ask(*arguments)
+            times.append(time.process_time() - begun)
+        return min(times)
+
+    def test_time_of_many_epochs(self):
+        """A dataset has gone through 10^8 of its own."""
+        mix = Mix([10**9, 8], 0, 1, 8, stop="never")
+        mix.go_to(2 * 10**8)
+        self.assertLess(self.took(mix.locate, 10**9 + 3), .01)
+
+    def test_time_of_many_weights(self):
+        """Beside a load, which goes through all of them; and of the last
+        dataset beside the first."""
+        mix = Mix([10**6] * 1000, 0, 1, 8, stop="never")
+        for number in range(300):
+            mix.weigh([100 + (7 * i + number) % 13 for i in range(1000)])
+            mix.go_to(mix.step + 10)
+        self.assertLess(self.took(mix.at, 5), self.took(mix.load, mix.save()))
+        self.assertLess(self.took(mix.locate, 10**9 - 1),
+                        1.4 * self.took(mix.locate, 0))
 
 
 if __name__ == "__main__":

@@ -468,6 +468,20 @@ class Schedules(unittest.TestCase):
                     self.assertIn(" ".join(map(str, said)), out.getvalue())
                 else:
                     self.assertIn("a new stage at turn 20", error.getvalue())
+            # That is said, too, of a dataset that has no turn before.
+            off = Mix([50, 80], 0, 1, 2, schedule=Schedule(
+                [(20, [1, 0]), (None, [0, 1])]))
+            taken(off, 17)
+            with open(path, "wb") as file:
+                file.write(off.save())
+            for index, said in ((70, "70: epoch 0: this state's schedule has a "
+                                 "new stage at turn 20, which Mix.at knows"),
+                                (130, "index is not below num_samples")):
+                out = io.StringIO()
+                with redirect_stdout(out):
+                    self.assertEqual(command(
+                        [path, "--straight", "--where", str(index)]), 1)
+                self.assertIn(said, out.getvalue())
 
     def test_names(self):
         mix = Mix({"code": 10, "web": 20}, 0, 1, 1, schedule=Schedule(
@@ -509,8 +523,8 @@ class Schedules(unittest.TestCase):
                  "should be a Schedule"),
                 (lambda: Mix([9, 9], 0, 1, weights={0: 1, 1: 2}),
                  "weights should be a list"),
-                (lambda: next(Mix([9, 9], 0, 1, stop="all", schedule=table)),
-                 "stop rule NEVER"),
+                (lambda: Mix([9, 9], 0, 1, stop="all", schedule=table),
+                 "^stop should be never with a schedule, but got stop='all'$"),
                 (lambda: Mix([9, 9], 0, 1, schedule=table).weigh([1, 2]),
                  "those of the schedule"),
                 (lambda: Mix([9, 9], 0, 1).had(3), "no schedule"),

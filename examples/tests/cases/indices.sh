@@ -426,7 +426,7 @@ static uint32_t plan(schedule *of, uint64_t turn, void *context)
 {
     (void)context;
     of->sources[turn / 10 % 2].share = 9;
-    of->sources[1 - turn / 10 % 2].share = 1;
+    of->sources[1 - turn / 10 % 2].share = turn != 30;
     return 10;
 }
 
@@ -477,7 +477,8 @@ int main(void)
     go_to(15);
     save("known", 1);
     save("alone", 0);
-    go_to(25);
+    go_to(35);
+    save("off", 0);
     return 0;
 }
 END_OF_PROGRAM
@@ -502,6 +503,9 @@ turn 20, which schedule_at knows" err
         sed -n 's/.* step \([0-9]*\) .*/\1/p' said | sort -n | tail -n 1 >last
         equal "$(cat last)" 19
     done
+    # The dataset of this sample has no turn before.
+    status 1 straight off --where 7 >said
+    finds '^7: epoch 0: this state.s schedule has a new stage at turn 40' said
 }
 
 # The line of what a rank was served that has the answer of --where.
