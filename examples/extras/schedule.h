@@ -26,10 +26,9 @@
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
-   is then taken from its next turns. A turn that nothing is told of, as those
-   that a seek passes over, counts as its mean. But if nothing at all is told of
-   a source that has turns, no next stage begins: EHAD. (After a seek or a load
-   in the stage it does.)
+   is then taken from its next turns. Turns that a seek passes over count as the
+   mean. No stage follows one in which nothing was told of a source that had
+   turns: EHAD, unless a seek or a load came in it.
 
    How: the turns of a stage go to the sources that are owed most (that is the
    cup game: Adler, Berenbrink, Friedetzky, Goldberg, Goldberg and Paterson, A
@@ -87,8 +86,7 @@ STATESAMPLER_WRAP_BEGIN
 
 typedef struct schedule_source {
     double share;    /* in the next stage, beside the other shares: yours */
-    uint32_t mean;   /* tokens of a turn, roughly, of the stage that is planned
-                        and until it ends; 0: shares are of turns */
+    uint32_t mean;   /* tokens of a turn, roughly; 0: shares are of turns */
     uint32_t part;   /* from here on private: the share, in units of 1 / ONE */
     uint32_t turns;  /* of the stage */
     uint32_t total;  /* turns of several stages */
@@ -292,15 +290,18 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
                                      uint32_t turns)
 {
     int64_t owed = 0, any = 0;
-    uint32_t i, tokens = 0;
+    uint32_t i, tokens = 0, untold = 0;
 
     for (i = 0; i < s->num_sources; i++) {
         tokens += s->sources[i].mean != 0;
+        untold += s->sources[i].untold;
         owed += s->sources[i].owed;
         any |= s->sources[i].owed;
         if (s->sources[i].mean >= SCHEDULE_ONE)
             return SCHEDULE_EMEANS;
     }
+    if (untold != 0)
+        return SCHEDULE_EHAD;
     if (tokens != 0 && tokens != s->num_sources)
         return SCHEDULE_EMEANS;
     if ((s->begin != s->end || any != 0) && s->by_tokens != (tokens != 0))
@@ -407,17 +408,6 @@ static inline int schedule_check_steps(const schedule *s,
     return STATESAMPLER_OK;
 }
 
-/* EHAD: of a source with turns nothing was told. */
-static inline int schedule_check_told(const schedule *s)
-{
-    uint32_t i;
-
-    for (i = 0; i < s->num_sources; i++)
-        if (s->sources[i].untold)
-            return SCHEDULE_EHAD;
-    return STATESAMPLER_OK;
-}
-
 /* Of this stage nothing need be told: turns were passed over, or are to come
    again, or it is not known what was told. */
 static inline void schedule_forget(schedule *s)
@@ -434,10 +424,8 @@ static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
                                  const statesampler_mix *mix,
                                  schedule_plan *plan, void *context)
 {
-    int code = schedule_check_told(s); /* before `plan` sets other means */
+    int code;
 
-    if (code != STATESAMPLER_OK)
-        return code;
     *turns = plan(s, s->end, context);
     if (*turns == 0 || *turns > SCHEDULE_MOST_TURNS)
         return SCHEDULE_ETURNS;
@@ -459,9 +447,9 @@ static inline void schedule_begin(schedule *s, int64_t total, uint32_t turns)
     for (i = 0; i < s->num_sources; i++) {
         schedule_source *source = s->sources + i;
 
-        source->owed +=
-            schedule_part_of(total, source->part) -
-            source->turns * (source->mean ? source->mean : SCHEDULE_ONE);
+        source->owed += schedule_part_of(total, source->part);
+        if (source->mean == 0)
+            source->owed -= source->turns * SCHEDULE_ONE;
         source->untold = source->mean != 0 && source->turns != 0;
     }
     s->by_tokens = s->sources[0].mean != 0;
@@ -550,9 +538,8 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
     return STATESAMPLER_OK;
 }
 
-/* Call it before each mix_next: where a stage ends, it begins the next one.
-   After a load amid a stage it asks `plan` for the means of that stage, if they
-   are 0. If it returns an error, nothing has changed; but of a full history (see
+/* Call it before each mix_next: where a stage ends, it begins the next one. If
+   it returns an error, nothing has changed; but of a full history (see
    history_error) s->weights are then not known until the next stage. */
 static inline int schedule_follow(schedule *s, statesampler_mix *mix,
                                   schedule_plan *plan, void *context)
@@ -561,13 +548,8 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
     uint32_t turns;
     int64_t total;
 
-    if (code != STATESAMPLER_OK)
+    if (code != STATESAMPLER_OK || statesampler_mix_turn(mix) < s->end)
         return code;
-    if (statesampler_mix_turn(mix) < s->end) {
-        if (s->by_tokens && s->sources[0].mean == 0)
-            (void)plan(s, s->begin, context);
-        return STATESAMPLER_OK;
-    }
     code = schedule_stage(&total, &turns, s, mix, plan, context);
     if (code == STATESAMPLER_OK)
         code = schedule_weigh(s, mix);
@@ -576,19 +558,15 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
     return code;
 }
 
-/* Says how many tokens the batch of one turn had, on all ranks together: below
+/* Says how many tokens the batch of a turn had, on all ranks together: below
    2^31, and perhaps 0. ERANGE: the mix has no such source, or it is off in this
    stage. (After a load, schedule_follow comes to know that.) EMEANS: shares are
-   not of tokens; or this comes first after a load, and the mean is 0. EMANY:
-   these are too many. */
+   not of tokens. EMANY: these are too many. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
-    schedule_source *told;
-
     if (source >= s->num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
-    told = s->sources + source;
-    if (!s->by_tokens || told->mean == 0)
+    if (!s->by_tokens)
         return SCHEDULE_EMEANS;
     if (s->weights[0] != 0 && s->weights[source] == STATESAMPLER_OFF)
         return STATESAMPLER_ERANGE_OFF;
@@ -596,8 +574,8 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
     if (tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMANY;
 #endif
-    told->owed -= (int64_t)tokens - told->mean; /* it counted as its mean */
-    told->untold = 0;
+    s->sources[source].owed -= (int64_t)tokens;
+    s->sources[source].untold = 0;
     return STATESAMPLER_OK;
 }
 
@@ -802,6 +780,52 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
     return code;
 }
 
+/* The turns that a source has had since the mix's base: each is a step. */
+static inline uint64_t schedule_turns_of(const statesampler_source *source)
+{
+    const ssmp_in_mix *base = &source->in_mix;
+    const statesampler *s = &source->sampler;
+    const uint64_t epochs = statesampler_epoch(s) - base->segment.base.epoch;
+
+    if (epochs == 0 || s->run.tail == STATESAMPLER_TAIL_CARRY)
+        return statesampler_step(s) - base->step;
+    return base->remaining + (epochs - 1) * statesampler_num_steps(s) +
+           statesampler_step(s);
+}
+
+/* Adds what these turns of all sources have by their means to what is owed,
+   times 1; or times ~0, which takes it off. */
+static inline void schedule_owe(schedule *s, const statesampler_mix *mix,
+                                uint64_t times)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++)
+        s->sources[i].owed =
+            (int64_t)((uint64_t)s->sources[i].owed +
+                      times * s->sources[i].mean *
+                          schedule_turns_of(mix->sources + i));
+}
+
+/* Moves inside of the present stage. The tokens of turns that are passed over
+   are owed no more; those of turns that are to come again are owed again. */
+static inline int schedule_move(schedule *s, statesampler_mix *mix,
+                                uint64_t turn, schedule_plan *plan,
+                                void *context)
+{
+    int code;
+
+    if (!s->by_tokens || turn == statesampler_mix_turn(mix))
+        return SCHEDULE_SEEK(mix, turn);
+    (void)plan(s, s->begin, context); /* for its means */
+    schedule_owe(s, mix, 1);
+    code = SCHEDULE_SEEK(mix, turn);
+    schedule_owe(s, mix, ~(uint64_t)0);
+    if (code == STATESAMPLER_OK)
+        schedule_forget(s);
+    return code;
+}
+
 /* Moves to any turn, in the time that it takes to plan the stages between; back
    to an earlier stage, those from turn 0 on. A run that goes back is one that
    goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
@@ -825,11 +849,8 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
     if (code == STATESAMPLER_OK && turn > s->end)
         code = schedule_seek_on(s, mix, turn, plan, context);
     schedule_reset_known(s);
-    if (code != STATESAMPLER_OK)
-        return code;
-    if (turn != statesampler_mix_turn(mix))
-        schedule_forget(s);
-    return SCHEDULE_SEEK(mix, turn);
+    return code == STATESAMPLER_OK ? schedule_move(s, mix, turn, plan, context)
+                                   : code;
 }
 
 /* Goes on to the beginning of the next stage, of which nothing is noted. */

@@ -64,7 +64,7 @@ wasm $web/statesampler.wasm module.c $small
 # twice as fast, for 250 bytes. The rest is inline only where that is smaller.
 order=
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
-    -mllvm -inline-threshold=-20
+    -mllvm -inline-threshold=-25
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE

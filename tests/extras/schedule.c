@@ -953,8 +953,8 @@ static uint32_t by_tokens(schedule *s, uint64_t turn, void *context)
     return 50;
 }
 
-/* After a load amid a stage it is of tokens as before; `plan` is asked for the
-   means alone. */
+/* After a load amid a stage it is of tokens as before, though `plan` has not
+   been asked yet. */
 static void check_loaded_tokens(run *r, uint32_t *means)
 {
     static unsigned char state[STATE];
@@ -967,9 +967,6 @@ static void check_loaded_tokens(run *r, uint32_t *means)
     begin(&other, &tale);
     CHECK(schedule_had(&other.s, 0, 9) == SCHEDULE_EMEANS);
     load(&other, state, size);
-    CHECK(schedule_had(&other.s, 0, 9) == SCHEDULE_EMEANS);
-    CHECK(schedule_follow(&other.s, &other.mix, by_tokens, means) ==
-          STATESAMPLER_OK);
     CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE) ==
           SCHEDULE_EMANY);
     CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE - 1) ==
@@ -1018,6 +1015,49 @@ static void take_or_skip(run *r, uint64_t to, int skip, int loaded,
     }
 }
 
+/* The turns of each source since the mix's base, with any tail, batch size and
+   ranks, counted one by one. */
+static void test_turns_of(void)
+{
+    static run r;
+    uint32_t tail, i, source = 0, epochs = 0;
+
+    for (tail = 0; tail <= STATESAMPLER_TAIL_CARRY; tail++) {
+        uint64_t count[3] = {0, 0, 0}, base = 0;
+        int turn;
+
+        for (i = 0; i < 3; i++) {
+            statesampler_desc desc;
+
+            memset(&desc, 0, sizeof desc);
+            desc.num_samples = 7 + 11 * i;
+            desc.tail = tail;
+            desc.epoch = 5;
+            desc.batch_size = 1 + i % 2;
+            CHECK(statesampler_init(&r.sources[i].sampler, &desc) ==
+                  STATESAMPLER_OK);
+            r.sources[i].weight = 1 + i;
+        }
+        CHECK(statesampler_mix_init(&r.mix, r.sources, 3,
+                                    STATESAMPLER_STOP_NEVER) ==
+              STATESAMPLER_OK);
+        for (turn = 0; turn < 400; turn++) {
+            if (turn % 100 == 90)
+                CHECK(statesampler_mix_reshape(&r.mix, 0, turn < 200 ? 2 : 3) ==
+                      STATESAMPLER_OK);
+            if (r.mix.base_turn != base)
+                memset(count, 0, sizeof count);
+            base = r.mix.base_turn;
+            for (i = 0; i < 3; i++)
+                CHECK(schedule_turns_of(r.sources + i) == count[i]);
+            CHECK(statesampler_mix_next(&r.mix, NULL, NULL, &source) == 1);
+            count[source]++;
+        }
+        epochs += statesampler_epoch(&r.sources[0].sampler) > 9;
+    }
+    CHECK(epochs == STATESAMPLER_TAIL_CARRY + 1);
+}
+
 /* Turns that a seek passes over are not owed: the next stage has its shares,
    with tokens as with turns. */
 static void test_passed_tokens(void)
@@ -1041,8 +1081,8 @@ static void test_passed_tokens(void)
         }
 }
 
-/* A stage in which all but one source were told of, one of them at its end, and
-   one that had no tokens. */
+/* A stage in which all but one source were told of, one of them in a sum at its
+   end, and one that had no tokens. */
 static void take_told(run *r, uint32_t *means, uint32_t silent)
 {
     uint32_t source = 0;
@@ -1056,7 +1096,7 @@ static void take_told(run *r, uint32_t *means, uint32_t silent)
                   STATESAMPLER_OK);
     }
     if (silent != 2)
-        CHECK(schedule_had(&r->s, 2, 900) == STATESAMPLER_OK);
+        CHECK(schedule_had(&r->s, 2, 9000) == STATESAMPLER_OK);
 }
 
 /* What nobody told of a source is an error where the next stage would begin,
@@ -1491,6 +1531,7 @@ int main(int argc, char **argv)
     test_far();
     test_longest();
     test_untold();
+    test_turns_of();
     test_passed_tokens();
     test_forgotten();
     test_told_of_none();

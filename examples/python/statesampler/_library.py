@@ -265,6 +265,7 @@ _FUNCTIONS = (
      "schedule_follow"),
     (_int, [_pointer, _sets(Stages), _pointer, _u32], "schedule_over"),
     (None, [_sets(Stages)], "schedule_sums schedule_forget"),
+    (None, [_sets(Stages), _pointer, _u64], "schedule_owe"),
     (_int, [_sets(Stages), _pointer, _u32, _u64], "schedule_had"),
     (_int, [_sets(Stages), _pointer, _size], "schedule_save schedule_load"),
     (_int, [_pointer, ctypes.c_char_p, _size, _sets(_size)], "record_read"),

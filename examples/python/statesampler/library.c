@@ -484,7 +484,14 @@ EXPORT(int, schedule_had,
     return code == 1 ? schedule_had(s, source, tokens) : code;
 }
 
-/* The mix was moved in its stage by a seek. */
+/* Around a seek of the mix in its stage: times 1 before it, ~0 after it. */
+EXPORT(void, schedule_owe,
+       (schedule *s, const statesampler_mix *mix, uint64_t times))
+{
+    schedule_owe(s, mix, times);
+}
+
+/* It has moved. */
 EXPORT(void, schedule_forget, (schedule *s))
 {
     schedule_forget(s);

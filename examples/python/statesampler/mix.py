@@ -155,7 +155,8 @@ class Mix(Recorded, samplers.Mix):
         """Says how many tokens the last batch had, on all ranks together, with
         a schedule whose shares are of tokens; 0 if it had none. Call it once
         after each turn, on all ranks alike, before a save. A stage in which a
-        dataset had turns, and no call, is an error at its end.
+        dataset had turns, and no call, is an error at its end, unless a seek or
+        a load came in it. Turns that a seek passes over count as their mean.
 
         dataset: whose tokens they are, by number or name, if a call after an
         earlier turn of the stage was forgotten. One that is off in the stage
@@ -202,9 +203,18 @@ class Mix(Recorded, samplers.Mix):
         if way:
             self._go(*way)
         if step != self.step:
-            self._to_tell = False
-            c.schedule_forget(self._running.place)
-        super().seek(step)
+            self._move(step)
+
+    def _move(self, step):
+        """Inside of the present stage."""
+        place = self._running.place
+        c.schedule_owe(place, self._memory, 1)
+        try:
+            super().seek(step)
+        finally:
+            c.schedule_owe(place, self._memory, 2**64 - 1)
+        c.schedule_forget(place)
+        self._to_tell = False
 
     def _way(self, running, here, step):
         """To the stage of a step: the schedule where it begins; turns to go to,
