@@ -49,19 +49,28 @@ class Recorded:
         while code == HISTORY_EFULL:
             if ctypes.sizeof(self._bytes) >= _MOST:
                 size = c.history_save(self._history)
-                self._begin_history()
-                warnings.warn(
-                    f"the history has {size / 1e6:.1f} MB, and begins anew at "
-                    f"step {self.step} of epoch {self.epoch}: keep a state "
-                    "from before that for questions about earlier steps",
-                    stacklevel=3)
+                self._begin_anew(f"has {size / 1e6:.1f} MB")
             else:
                 self._grow()
             code = function(self._history, self._memory, *arguments)
         check(code)
 
+    def _begin_anew(self, why):
+        self._begin_history()
+        warnings.warn(f"the history {why}, and begins anew at step {self.step} "
+                      f"of epoch {self.epoch}: keep a state from before that "
+                      "for questions about earlier steps", stacklevel=4)
+
     def seek(self, step):
-        self._note(self._c_seek, whole("step", step, 0, 2**64))
+        step = whole("step", step, 0, 2**64)
+        try:
+            self._note(self._c_seek, step)
+        except ValueError as error:
+            # That of a Mix can only be read from its beginning on.
+            if getattr(error, "code", 0) != ERANGE_BASE:
+                raise
+            self._plain.seek(self, step)
+            self._begin_anew("began after this step")
 
     def go_to(self, step):
         """As if it had gone there by itself: nothing is noted."""

@@ -727,6 +727,25 @@ class Histories(unittest.TestCase):
                 one.at(3)
             self.assertEqual(len(one.at(1980)), 1)
 
+    def test_back_to_before_the_history(self):
+        """A Mix goes to before a history that began anew, which then begins
+        anew there; and no further than it would without one."""
+        mix = Mix([1000, 1000], 0, 1, 1)
+        mix.seek(50)
+        mix.load(mix.save(history=False))
+        mix.seek(100)
+        mix._begin_history()
+        with self.assertWarnsRegex(UserWarning, "began after this step, and "
+                                   "begins anew at step 60 "):
+            mix.seek(60)
+        batch = next(mix).tolist()
+        again = Mix([1000, 1000], 0, 1, 1)
+        again.load(mix.save())
+        self.assertEqual(again.at(60).tolist(), batch)
+        with self.assertRaisesRegex(ValueError, "before the base"):
+            mix.seek(40)
+        self.assertEqual(mix.step, 61)
+
     def test_a_sample_that_comes_often(self):
         """Its places are printed as they are found."""
         mix = Mix([1, 50], 0, 1, 1, stop="never")
