@@ -1474,12 +1474,35 @@ static inline int history_same_place(const statesampler *s, const void *own,
     return memcmp(own, other, 80) == 0 && statesampler_step(s) == place.step;
 }
 
+/* With ALL a mix passes over the places of a sequence that nobody takes. So
+   another place is as good as the mix's own if it comes after the last turn,
+   and not after the next one. The walk's mix is moved, and goes back. With
+   HISTORY_SMALL it is not asked. */
+#ifndef HISTORY_SMALL
+static inline int history_same_next(history_mix_walk *walk, uint64_t other)
+{
+    statesampler_mix *mix = &walk->mix;
+    const uint64_t turn = statesampler_mix_turn(mix);
+    uint64_t after; /* the last turn */
+
+    if (turn == statesampler_mix_num_turns(mix))
+        return 1;
+    (void)statesampler_mix_seek(mix, turn);
+    after = mix->tick;
+    (void)statesampler_mix_next(mix, NULL, NULL, NULL);
+    if (other < after || other >= mix->tick)
+        return 0;
+    return statesampler_mix_seek(mix, turn) == STATESAMPLER_OK;
+}
+#else
+#define history_same_next(walk, other) 1
+#endif
+
 /* Whether the walk's state, and another one with the same turn and number of
    sources, are of one place. The mix's epoch may differ, as a walk's mix counts
    its epochs from 0. The places in the sequence, bytes 32 to 39, may be whole
-   periods apart, as weights that are the same begin no sequence; and with ALL
-   one may be before places that nobody takes, and one after them. */
-static inline int history_mix_same_place(const history_mix_walk *walk,
+   periods apart, as weights that are the same begin no sequence. */
+static inline int history_mix_same_place(history_mix_walk *walk,
                                          const unsigned char *other)
 {
     const unsigned char *own = walk->state;
@@ -1488,10 +1511,13 @@ static inline int history_mix_same_place(const history_mix_walk *walk,
     uint32_t i, weight, its;
 
     for (i = 0; i < walk->mix.num_sources; i++) {
-        const void *one = statesampler_mix_source_in(own, i, &weight);
-        const void *two = statesampler_mix_source_in(other, i, &its);
+        const unsigned char *one = (const unsigned char *)
+            statesampler_mix_source_in(own, i, &weight);
+        const unsigned char *two = (const unsigned char *)
+            statesampler_mix_source_in(other, i, &its);
 
-        if (weight != its ||
+        /* The byte before is of flags: whether it has ended an epoch. */
+        if (weight != its || one[-4] != two[-4] ||
             !history_same_place(&walk->sources[i].sampler, one, two))
             return 0;
         if (weight != STATESAMPLER_OFF)
@@ -1499,7 +1525,9 @@ static inline int history_mix_same_place(const history_mix_walk *walk,
     }
     if (own[12] != other[12]) /* the stop rule */
         return 0;
-    if (own[12] == STATESAMPLER_STOP_ALL || period == 0)
+    if (own[12] == STATESAMPLER_STOP_ALL)
+        return history_same_next(walk, history_word(other + 32));
+    if (period == 0)
         return 1;
     return (int64_t)apart % (int64_t)period == 0;
 }

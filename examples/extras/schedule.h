@@ -43,7 +43,8 @@
 
    Define SCHEDULE_SMALL before the include for less code, if no history that is
    noted can be full, and copies are loaded anew for each turn that is asked
-   for: nothing then answers EMOVED; nor EMANY, so that tokens must be fewer. */
+   for: nothing then answers EMOVED; nor EMANY, so that tokens must be fewer;
+   and after a load amid a stage its weights are those of the mix, unseen. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
