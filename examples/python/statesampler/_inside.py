@@ -265,6 +265,8 @@ def _told(items, loader, found, elsewhere):
 
 def _ahead(loader):
     """How many batches a loader takes ahead at most; None: nobody knows."""
+    while hasattr(loader, "_counts") and not isinstance(loader, DataLoader):
+        loader = loader.loader      # A StatefulLoader takes none.
     shard = _is(loader, "accelerate.DataLoaderShard")
     if shard or getattr(type(loader), "__iter__", 0) is DataLoader.__iter__:
         return shard + loader.num_workers * (loader.prefetch_factor or 0)

@@ -1,8 +1,26 @@
 """What asks a sampler by the number of a batch in its present epoch."""
 
 import functools
+import os
+import threading
 
 from ._arguments import whole
+
+
+class Lock:
+    """An RLock, which is a new one in a forked process: a thread that held it
+    then is not there."""
+
+    def __init__(self):
+        self._process, self._lock = os.getpid(), threading.RLock()
+
+    def __enter__(self):
+        if self._process != os.getpid():
+            self.__init__()
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._lock.release()
 
 
 def locked(method):

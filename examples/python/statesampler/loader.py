@@ -41,8 +41,7 @@ class _Counted:
         except Exception as error:
             # It is passed over, unless it is only late: the next batch counts
             # for both.
-            loop.failed += not (isinstance(error, queue.Empty) or
-                                str(error).startswith("DataLoader timed out"))
+            loop.failed += not self._is_late(error)
             loop.smooth = False
             raise
         except BaseException:   # Nobody knows whether it is passed over.
@@ -54,6 +53,14 @@ class _Counted:
             loop.check_batch()
         loop.batches += 1
         return batch
+
+    def _is_late(self, error):
+        """Whether a thread's loader, or a DataLoader, has waited too long. (A
+        DataLoader raises Empty only if its dataset does.)"""
+        if isinstance(error, queue.Empty):
+            return not isinstance(getattr(self.loader, "loader", self.loader),
+                                  DataLoader)
+        return str(error).startswith("DataLoader timed out")
 
     def _open(self):
         this, sampler = weakref.ref(self), self.loader._counts

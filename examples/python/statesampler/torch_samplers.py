@@ -4,7 +4,6 @@ import contextlib
 import functools
 import itertools
 import multiprocessing.context
-import threading
 import warnings
 from collections.abc import Mapping
 
@@ -19,7 +18,7 @@ from ._arguments import (choice, flag, items, length_if_any, length_of,
 from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
 from ._loops import Begun, Iteration, Loop, SharedEpoch, iterate
 from ._past import Past
-from ._steps import Steps, locked
+from ._steps import Lock, Steps, locked
 
 _CHANGED = ["refuse", "next_epoch", "accept"]
 
@@ -79,7 +78,7 @@ class _Resumable(Steps):
         self._asked = num_replicas, rank
         self.shuffle, self.seed = flag("shuffle", shuffle), seed
         self.drop_last = flag("drop_last", drop_last)
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._loop = None       # A StatefulLoader's, the current one or left.
         self._alone = None      # The iteration of a loop that nothing counts.
         self._uncounted = False     # It has begun since the place was known.
@@ -149,6 +148,7 @@ class _Resumable(Steps):
         self._compare_ranks()
         self._check_own_dataset()
         self._close()
+        self._refuse_a_look()
         self._uncounted = False
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
@@ -157,6 +157,18 @@ class _Resumable(Steps):
         self._own_batches = self._own_batches or self._varies
         self._share()
         return loop
+
+    def _refuse_a_look(self):
+        """An error if a loop that nothing counts has taken all that was left of
+        the epoch at the loaded state. Workers take ahead: so nobody knows
+        whether that was received, or only its first batch."""
+        epoch, step = self._loaded
+        if self._uncounted and step > 0 and self._cursor.epoch != epoch and (
+                (self._begun.epoch, self._begun.start) == (epoch, step)):
+            raise RuntimeError(
+                f"a loop that nothing counts has taken the rest of epoch {epoch},"
+                " amid which this sampler has loaded a state: load the state "
+                "again; to look at batches, iterate a copy of the sampler")
 
     @locked
     def _begin(self):
@@ -409,7 +421,7 @@ class _Resumable(Steps):
 
     def __setstate__(self, state):
         vars(self).update(state)
-        self._lock = threading.RLock()
+        self._lock = Lock()
         if "_shared" not in state:
             self._shared = SharedEpoch()
             self._share()
@@ -461,6 +473,8 @@ class _Resumable(Steps):
         if over and epoch in (here, (here + 1) % 2**64):
             self._close(again=epoch == here)
         elif epoch != here:
+            if epoch == self._loaded[0]:
+                self._refuse_a_look()
             self._begin_epoch(epoch)
             self._loaded = self._loaded[0], 0
         self._share()

@@ -4,9 +4,12 @@ of a DataLoader, two in one, asked late, with datasets that fail; and copies."""
 import copy
 import gc
 import itertools
+import multiprocessing
 import os
 import pickle
+import queue
 import sys
+import threading
 import unittest
 
 from common import DataLoader, Uncounted, counted, main, raw
@@ -365,6 +368,97 @@ class Unusual(unittest.TestCase):
                                      (0, received))
                 self.assertRaises(StopIteration, next, served)
                 self.assertEqual((sampler.epoch, sampler.start_iter), (1, 0))
+
+    def test_a_dataset_that_raises_empty(self):
+        """As any other failure: only a loader of threads is late by it."""
+        class Raises(Dataset):
+            def __len__(self):
+                return 18
+
+            def __getitem__(self, index):
+                if index == bad:
+                    raise queue.Empty
+                return index
+
+        sampler = Distributed(range(18), 1, 0)
+        order = list(sampler)
+        bad = order[5]
+        sampler.begin(0)
+        loader = statesampler.CountingDataLoader(
+            Raises(), 4, sampler=sampler, collate_fn=list)
+        batches = iter(loader)
+        self.assertEqual(next(batches), order[:4])
+        with self.assertRaises(queue.Empty):
+            next(batches)
+        self.assertEqual(next(batches), order[8:12])
+        again = Distributed(range(18), 1, 0)
+        again.load_state_dict(loader.state_dict())
+        self.assertEqual(list(again), order[12:])
+
+    def test_a_look_after_a_load(self):
+        """A look at a DataLoader, whose workers take the rest of the epoch
+        ahead: a loop that is counted would begin with the next one."""
+        state = Distributed(range(20), 1, 0, batch_size=4).state_dict(
+            epoch=0, batches=3)
+        sampler = Distributed(range(20), 1, 0)
+        order = list(copy.copy(sampler))
+        sampler.load_state_dict(state)
+        plain = Uncounted(range(20), 4, sampler=sampler, num_workers=1)
+        next(iter(plain))
+        loader = StatefulLoader(plain, sampler)
+        for act in (lambda: next(iter(loader)), lambda: sampler.set_epoch(0)):
+            with self.assertRaisesRegex(RuntimeError, "load the state again"):
+                act()
+        loader.load_state_dict(state)
+        self.assertEqual([i for batch in loader for i in batch],
+                         order[12:])
+        self.assertEqual(sampler.epoch, 1)
+
+    def test_items_around_another_loader_that_counts(self):
+        """What is held back is seen through it."""
+        class Windows:
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __iter__(self):
+                indices = iter(self.inner)
+                while some := sorted(itertools.islice(indices, 12)):
+                    yield from some
+
+            def __len__(self):
+                return len(self.inner)
+
+        sampler = Distributed(range(36), 1, 0)
+        loader = StatefulLoader(StatefulLoader(
+            Uncounted(range(36), 4, sampler=Windows(sampler)), sampler, 4),
+            sampler, 4)
+        next(iter(loader))
+        with self.assertRaisesRegex(RuntimeError, "more was taken"):
+            loader.state_dict()
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no processes are forked here")
+    def test_a_process_forked_while_a_thread_saves(self):
+        """It has a lock of its own, which nobody holds."""
+        sampler = Distributed(range(9), 1, 0)
+        held, done = threading.Event(), threading.Event()
+
+        def hold():
+            with sampler._lock:
+                held.set()
+                done.wait(60)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait(60)
+        child = multiprocessing.get_context("fork").Process(
+            target=lambda: sampler.epoch)
+        child.start()
+        child.join(30)
+        code = child.exitcode
+        child.kill()
+        done.set()
+        thread.join()
+        self.assertEqual(code, 0)
 
     def test_a_loop_that_ends_by_a_failure(self):
         """A state has the batch that was not received before it; and the next
