@@ -26,7 +26,7 @@ options="-std=c99 -Wall -Werror -I. -Iexamples/extras -nostdlibinc
 # over a few vectors are unrolled, or they are not in registers, and what is as
 # short as the header's helpers is inline.
 small="-Oz -U__OPTIMIZE_SIZE__ -mllvm -unroll-threshold=100
-    -mllvm -inline-threshold=45"
+    -mllvm -inline-threshold=25"
 
 # Makes an object of each source in $work.
 compile() { # TARGET [OPTION...]
@@ -40,7 +40,7 @@ compile() { # TARGET [OPTION...]
 
 linux() { # MACHINE
     compile $1-linux-gnu -fPIC
-    lld -flavor gnu -shared --no-undefined --hash-style=gnu --build-id=none -s \
+    lld -flavor gnu -shared -Bsymbolic --no-undefined --hash-style=gnu --build-id=none -s \
         -o "$out/libstatesampler-linux-$1.so" "$work"/*.o
 }
 
