@@ -2,6 +2,7 @@
 
 import array
 import ctypes
+import functools
 
 from . import samplers
 from ._arguments import choice, flag, items, listed, shown, whole
@@ -19,6 +20,7 @@ from .schedule import TURNS, Ahead, Running, Schedule, shares_of
 _CHANGED, _NEW = 3, 1
 
 
+@functools.lru_cache(2**16)     # A state of a Mix has those of all names.
 def _hash(name):
     """What a state has of a dataset's name, and its stream."""
     if not isinstance(name, str) or not name or "\0" in name:
