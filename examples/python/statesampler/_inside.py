@@ -21,6 +21,9 @@ _KEEP = ("accelerate.BatchSamplerShard", "accelerate.SkipBatchSampler",
 _DEALERS = {f"{package}.DistributedSamplerWrapper" for package in (
     "lightning", "lightning_fabric", "pytorch_lightning")}
 
+# No loader of threads reads so many batches ahead.
+_FAR = 64
+
 # What loaders call the loader that they wrap.
 _WRAPPED = "loader", "dataloader", "base_dataloader"
 
@@ -72,6 +75,8 @@ class Takes:
         self.cut = cut or unit  # What the DataLoader inside has in a batch.
         self.told = told        # As items=.
         self.ahead = ahead      # At most so many batches are taken ahead.
+        # The same, if all is well, where something unknown may read ahead.
+        self.far = None
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
 
@@ -202,6 +207,9 @@ def look_into(loader, sampler, items):
             "sampler)")
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
+    if loader is not base:
+        takes.far = _FAR + getattr(base, "num_workers", 0) * (
+            getattr(base, "prefetch_factor", 0) or 0)
     return takes
 
 

@@ -105,6 +105,11 @@ class Loop(Begun):
         if takes.ahead is not None and (
                 taken > units + takes.unit * takes.ahead):
             self.took_more = True
+        if takes.far is not None and (
+                taken > max(2 * units, units + takes.unit * takes.far)):
+            raise RuntimeError(
+                f"the loader took {taken} of the sampler for {batches} batches "
+                f"of {takes.unit}: pass StatefulLoader the right items=")
 
     def check_taken(self):
         """That the batches were of the sampler: at least one."""

@@ -436,6 +436,34 @@ class Unusual(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "more was taken"):
             loader.state_dict()
 
+    def test_a_loader_that_joins_batches(self):
+        """Without an end nothing else shows that its batches are larger."""
+        class Joined:
+            def __init__(self, inner):
+                self.loader = inner
+
+            def __iter__(self):
+                batches = iter(self.loader)
+                while some := [*itertools.islice(batches, 4)]:
+                    yield sum(some, [])
+
+        for items, right in (None, False), (4, False), (16, True):
+            sampler = Distributed(range(40), 1, 0, tail="carry")
+            order = [*itertools.islice(copy.copy(sampler), 24 * 16)]
+            loader = StatefulLoader(Joined(Uncounted(
+                range(40), 4, sampler=sampler)), sampler, items)
+            served = sum(itertools.islice(loader, 24), [])
+            self.assertEqual(served, order)
+            if right:
+                again = Distributed(range(40), 1, 0, tail="carry")
+                again.load_state_dict(loader.state_dict())
+                self.assertEqual([*itertools.islice(again, 16)],
+                                 next(iter(loader)))
+                continue
+            with self.assertRaisesRegex(RuntimeError, "took 384 of the sampler "
+                                        "for 24 batches of 4: .* items="):
+                loader.state_dict()
+
     @unittest.skipUnless(hasattr(os, "fork"), "no processes are forked here")
     def test_a_process_forked_while_a_thread_saves(self):
         """It has a lock of its own, which nobody holds."""
