@@ -304,6 +304,19 @@ class CountedBatchSampler(_Around):
             yield batch
         held[-1] = 0
         self._marks, self._held, self.ended = marks, held, True
+        if not self.given():
+            self._check_taken()
+
+    def _check_taken(self):
+        """Raises an error if an epoch would be passed over for want of
+        batches. Amid one, there may be too few samples left for a batch."""
+        cursor, end = self.sampler._cursor, self.sampler._cursor.own_steps
+        if self.sampler._iteration is None and (
+                end is None or 0 == cursor.step < end):
+            raise RuntimeError(
+                "the batch sampler took nothing of its sampler in this loop, "
+                "and gave no batches, as a generator does that has ended: let "
+                "its __iter__ begin anew in each loop")
 
     def __len__(self):
         return self.sampler._len_of(self.batch_sampler)

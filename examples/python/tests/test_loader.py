@@ -596,6 +596,25 @@ class NotCounted(unittest.TestCase):
         sampler.load_state_dict(state)
         self.assertEqual((list(loader), sampler.epoch), ([], 1))
 
+    def test_a_batch_sampler_that_can_begin_once(self):
+        """An epoch would have no batches; but for what has no samples."""
+        for (end, tail), workers in itertools.product(
+                ((20, "pad"), (20, "carry"), (0, "pad")), (0, 2)):
+            sampler = Distributed(range(end), 1, 0, tail=tail)
+            taken = map(lambda index: [index],
+                        itertools.islice(iter(sampler), 20))
+            loader = Counting(range(end), num_workers=workers, batch_sampler=(
+                CountedBatchSampler(taken, sampler)))
+            self.assertEqual(len(list(loader)), end)
+            place = sampler.epoch, raw(sampler.state_dict())
+            for _ in range(2):
+                with contextlib.nullcontext() if end == 0 else (
+                        self.assertRaisesRegex(RuntimeError, "took nothing")):
+                    list(loader)
+                if end:
+                    self.assertEqual(
+                        (sampler.epoch, raw(sampler.state_dict())), place)
+
     def test_a_peek_at_what_is_counted(self):
         """It is an error amid a loop, which goes on."""
         sampler = Distributed(range(20), 1, 0)
