@@ -1094,8 +1094,9 @@ class Items(unittest.TestCase):
         sampler.state_dict()
         self.assertEqual(sampler.epoch, 1)
         self.assertEqual(len({*sum(first, [])}), 22)
-        next(iter(loader))
-        self.assertEqual(sampler.start_iter, 8)
+        straight = itertools.islice(Distributed(range(22), 1, 0, tail="carry"),
+                                    28, 32)
+        self.assertEqual(next(iter(loader)), list(straight))
 
     def test_warnings_that_are_errors(self):
         """Once; the next loop is as after the warning."""
@@ -1228,6 +1229,24 @@ class Items(unittest.TestCase):
                 if resumed.epoch == 0:
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
+
+    def test_the_number_of_batches_of_any_size(self):
+        """It is no place: neither amid the loop nor between two."""
+        sampler = Distributed(range(40), 1, 0, batch_size=4)
+        loop = iter(Counting(range(40), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 3, False), sampler)))
+        for step in [lambda: None] + 2 * [lambda: next(loop)] + [
+                lambda: list(loop)]:
+            step()
+            before = sampler.epoch, raw(sampler.state_dict())
+            for ask in (lambda: sampler.start_iter,
+                        lambda: sampler.set_start_iter(2),
+                        lambda: sampler.state_dict(batches=2),
+                        lambda: sampler.state_dict(batches=2, epoch=1)):
+                with self.assertRaisesRegex(ValueError, "says no place"):
+                    ask()
+            self.assertEqual((sampler.epoch, raw(sampler.state_dict())),
+                             before)
 
     def test_items_that_are_seen(self):
         """Others are an error, though they make as many batches: but where
