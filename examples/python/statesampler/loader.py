@@ -135,9 +135,11 @@ class StatefulLoader(_Around, _Stateful):
         or the sampler itself.
     sampler: the sampler of this package that is in it.
     items: how many of the sampler's items (samples, or the batches of a batch
-        sampler) a batch takes, of all processes that accelerate deals to. None:
-        as the loader's batch_sampler says; an error if that is none of
-        torch's, of this package, or CountedBatchSampler.
+        sampler) a batch takes, of all processes that accelerate deals to. All
+        but an epoch's last must take as many: parts of 6 and 4 have no right
+        items=, and not always an error. None: as the loader's batch_sampler
+        says; an error if that is none of torch's, of this package, or
+        CountedBatchSampler.
 
     state_dict() and load_state_dict() are the sampler's. All other attributes
     are those of the loader, also to set and to delete, but set_epoch, which is
