@@ -29,7 +29,7 @@ place of a run: it cannot know whether the run came to it and went on from it
 straight, so every question is refused unless --straight says so. Indices of a
 mix are those of its datasets one after another.
 
-  --steps A..B    the indices in steps A to B
+  --steps A..B    the indices in steps A to B, or in one step A
   --rank R        of this rank; default 0
   --all           of all ranks
   --where INDEX   step, rank and slot of a sample, or rank and position if
@@ -599,7 +599,8 @@ def _plain(error):
 
 def _range(text):
     first, dots, last = text.partition("..")
-    if not dots or _number(first) > _number(last):
+    last = last if dots else first
+    if _number(first) > _number(last):
         raise ValueError(f"'{cut(text)}' is not A..B")
     return _number(first), _number(last)
 
