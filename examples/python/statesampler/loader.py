@@ -174,11 +174,11 @@ class StatefulLoader(_Around, _Stateful):
         return getattr(self.loader, name)
 
 
-def _check_kind(who, sampler):
+def _check_kind(who, sampler, instead=""):
     if not isinstance(sampler, _Resumable):
         raise TypeError(f"{who} needs a sampler of statesampler for torch, "
                         "such as StatefulDistributedSampler, but got "
-                        f"{type(sampler).__name__}")
+                        f"{type(sampler).__name__}{instead}")
 
 
 class CountingDataLoader(_Stateful, DataLoader):
@@ -197,8 +197,12 @@ class CountingDataLoader(_Stateful, DataLoader):
             sampler_of(batches, _Resumable))
         if inner is None and isinstance(self.sampler, _Resumable):
             inner = self.sampler
-        _check_kind("CountingDataLoader", inner if inner is not None else
-                    getattr(batches, "sampler", batches))
+        _check_kind(
+            "CountingDataLoader", inner if inner is not None else
+            getattr(batches, "sampler", batches), ". If one is inside that, "
+            "pass a batch_sampler= with it as its attribute `sampler`, or "
+            "CountedBatchSampler; or StatefulLoader(DataLoader(...), sampler, "
+            "items=)")
         self._counts = inner
         # DataLoader lets nobody set its batch_sampler.
         if type(batches) is BatchSampler and batches.sampler is inner:

@@ -1421,7 +1421,9 @@ class Items(unittest.TestCase):
                     "such as StatefulDistributedSampler, but got "
                     f"{type(wrong).__name__}$"):
                 StatefulLoader([1], wrong)
-            with self.assertRaisesRegex(TypeError, "needs a sampler of stat"):
+            with self.assertRaisesRegex(
+                    TypeError, "needs a sampler of stat.* attribute `sampler`, "
+                    "or CountedBatchSampler; or .* items="):
                 Counting(range(20), 4, sampler=wrong)
 
     def test_another_batch_size(self):
