@@ -20,7 +20,7 @@ static const char usage[] =
     "so every question is refused unless --straight says so; or unless the\n"
     "run's history stands before the state in FILE, which knows every step.\n"
     "Indices of a mix are those of its datasets one after another.\n\n"
-    "  --steps A..B    the indices in steps A to B\n"
+    "  --steps A..B    the indices in steps A to B, or in one step A\n"
     "  --rank R        of this rank; default 0\n"
     "  --all           of all ranks\n"
     "  --where INDEX   step, rank and slot of a sample; may be given several\n"
@@ -527,11 +527,13 @@ static void print_straight(uint64_t step, int all)
 static void read_steps(const char *text)
 {
     char *end;
+    int one;
 
     first = strtoull(text, &end, 10);
-    if (*text < '0' || strncmp(end, "..", 2) != 0)
+    one = *end == '\0';
+    if (*text < '0' || (!one && strncmp(end, "..", 2) != 0))
         example_fail(2, "'%s' is not A..B", text);
-    last = example_number(end + 2, first, UINT64_MAX - 1);
+    last = example_number(one ? text : end + 2, first, UINT64_MAX - 1);
     asked = 1;
 }
 

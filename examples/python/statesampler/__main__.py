@@ -29,7 +29,7 @@ place of a run: it cannot know whether the run came to it and went on from it
 straight, so every question is refused unless --straight says so. Indices of a
 mix are those of its datasets one after another.
 
-  --steps A..B    the indices in steps A to B
+  --steps A..B    the indices in steps A to B, or in one step A
   --rank R        of this rank; default 0
   --all           of all ranks
   --where INDEX   step, rank and slot of a sample, or rank and position if
@@ -313,13 +313,21 @@ def _inside(path, thing, seen):
     if isinstance(thing, dict):
         rest = dict(thing)
         yield from _taken(path, rest)
-        inside = [(f"{path}.{key}" if path else str(key), value)
-                  for key, value in rest.items()]
+        inside = [(_under(path, key, i), value)
+                  for i, (key, value) in enumerate(rest.items())]
     else:
         inside = [(f"{path}[{i}]", value) for i, value in enumerate(thing)]
     for where, value in inside:
         if isinstance(value, _HOLDERS):
             yield from find(where, value, seen)
+
+
+def _under(path, key, i):
+    """The path of a dict's entry. One whose key may have others in it has its
+    number, as they may be shared."""
+    if isinstance(key, (tuple, frozenset, dict)):
+        return f"{path}[{i}]"
+    return f"{path}.{key}" if path else str(key)
 
 
 def _taken(path, rest):
@@ -591,7 +599,8 @@ def _plain(error):
 
 def _range(text):
     first, dots, last = text.partition("..")
-    if not dots or _number(first) > _number(last):
+    last = last if dots else first
+    if _number(first) > _number(last):
         raise ValueError(f"'{cut(text)}' is not A..B")
     return _number(first), _number(last)
 

@@ -4,11 +4,15 @@ and without running anything that the file names."""
 import io
 import struct
 import zipfile
+from pickle import TUPLE, TUPLE1, TUPLE2, TUPLE3, _Unpickler
 
-try:
-    from _pickle import Unpickler   # CPython's: pickle takes longer to import.
-except ImportError:
-    from pickle import Unpickler
+
+class _Tuple(tuple):
+    """Stands for a tuple. Where one has another one twice, many times over,
+    its own hash would take exponential time."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
 
 
 class _Dict(dict):
@@ -66,8 +70,21 @@ for _module in "numpy.core.", "numpy._core.":
     _NAMED[_module + "numeric._frombuffer"] = _buffer
 
 
-class _Plain(Unpickler):
-    """Of a pickle that torch.save did not write."""
+def _made(load):
+    """As this opcode of the unpickler, but of a _Tuple."""
+    def made(self):
+        load(self)
+        self.append(_Tuple(self.stack.pop()))
+    return made
+
+
+class _Plain(_Unpickler):
+    """Of a pickle that torch.save did not write. It is the one in Python, as
+    of the one in C no tuple can be another class."""
+
+    dispatch = {**_Unpickler.dispatch, **{
+        each[0]: _made(_Unpickler.dispatch[each[0]])
+        for each in (TUPLE, TUPLE1, TUPLE2, TUPLE3)}}
 
     def find_class(self, module, name):
         return _NAMED.get(f"{module}.{name}", _Inert)
@@ -133,7 +150,8 @@ class _Reader(_Plain):
 
     def persistent_load(self, storage):
         _, kind, key, *_ = storage
-        return (key, kind.width) if hasattr(kind, "width") else None
+        known = isinstance(key, str) and hasattr(kind, "width")
+        return (key, kind.width) if known else None
 
     def _tensor(self, storage, offset, size, stride, *_):
         if storage is None or len(size) != 1 or stride != (1,):

@@ -56,7 +56,7 @@ def state_of(state_dict, ours):
     try:
         state = state_dict["state"]
         for key in "fingerprint", "history":
-            if not isinstance(state_dict.get(key, ""), str):
+            if not isinstance(state_dict.get(key), (str, type(None))):
                 raise TypeError
         if not isinstance(state_dict.get("own_batches", True), bool):
             raise TypeError

@@ -142,9 +142,11 @@ class StatefulLoader(_Around, _Stateful):
         or the sampler itself.
     sampler: the sampler of this package that is in it.
     items: how many of the sampler's items (samples, or the batches of a batch
-        sampler) a batch takes, of all processes that accelerate deals to. None:
-        as the loader's batch_sampler says; an error if that is none of
-        torch's, of this package, or CountedBatchSampler.
+        sampler) a batch takes, of all processes that accelerate deals to. All
+        but an epoch's last must take as many: parts of 6 and 4 have no right
+        items=, and not always an error. None: as the loader's batch_sampler
+        says; an error if that is none of torch's, of this package, or
+        CountedBatchSampler.
 
     state_dict() and load_state_dict() are the sampler's. All other attributes
     are those of the loader, also to set and to delete, but set_epoch, which is
@@ -179,11 +181,11 @@ class StatefulLoader(_Around, _Stateful):
         return getattr(self.loader, name)
 
 
-def _check_kind(who, sampler):
+def _check_kind(who, sampler, instead=""):
     if not isinstance(sampler, _Resumable):
         raise TypeError(f"{who} needs a sampler of statesampler for torch, "
                         "such as StatefulDistributedSampler, but got "
-                        f"{type(sampler).__name__}")
+                        f"{type(sampler).__name__}{instead}")
 
 
 class CountingDataLoader(_Stateful, DataLoader):
@@ -202,8 +204,12 @@ class CountingDataLoader(_Stateful, DataLoader):
             sampler_of(batches, _Resumable))
         if inner is None and isinstance(self.sampler, _Resumable):
             inner = self.sampler
-        _check_kind("CountingDataLoader", inner if inner is not None else
-                    getattr(batches, "sampler", batches))
+        _check_kind(
+            "CountingDataLoader", inner if inner is not None else
+            getattr(batches, "sampler", batches), ". If one is inside that, "
+            "pass a batch_sampler= with it as its attribute `sampler`, or "
+            "CountedBatchSampler; or StatefulLoader(DataLoader(...), sampler, "
+            "items=)")
         self._counts = inner
         # DataLoader lets nobody set its batch_sampler.
         if type(batches) is BatchSampler and batches.sampler is inner:
@@ -311,6 +317,19 @@ class CountedBatchSampler(_Around):
             yield batch
         held[-1] = 0
         self._marks, self._held, self.ended = marks, held, True
+        if not self.given():
+            self._check_taken()
+
+    def _check_taken(self):
+        """Raises an error if an epoch would be passed over for want of
+        batches. Amid one, there may be too few samples left for a batch."""
+        cursor, end = self.sampler._cursor, self.sampler._cursor.own_steps
+        if self.sampler._iteration is None and (
+                end is None or 0 == cursor.step < end):
+            raise RuntimeError(
+                "the batch sampler took nothing of its sampler in this loop, "
+                "and gave no batches, as a generator does that has ended: let "
+                "its __iter__ begin anew in each loop")
 
     def __len__(self):
         return self.sampler._len_of(self.batch_sampler)

@@ -384,6 +384,30 @@ class _Resumable(Steps):
             self._cursor.seek(loop.start + loop.total)
         return self._cursor.save()
 
+    def _refuse_batches(self):
+        """An error where a number of batches says no place."""
+        loop, varies = self._loop, self._varies
+        if loop is not None and loop.goes_on():
+            varies = loop.takes.counted is not None
+        if varies:
+            raise ValueError(
+                "the batches of a CountedBatchSampler may be of any size, so "
+                "that their number says no place: say state_dict(), after the "
+                "last one")
+
+    def _after(self, batches, what, cursor=None):
+        self._refuse_batches()
+        return super()._after(batches, what, cursor)
+
+    @property
+    @locked
+    def start_iter(self):
+        here = super().start_iter
+        self._refuse_batches()
+        return here
+
+    start_iter.__doc__ = Steps.start_iter.__doc__
+
     def _settle_whole(self):
         """Settles where a run could go on: an error where the batches do not
         have all that was taken for them."""
@@ -526,14 +550,7 @@ class _Resumable(Steps):
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
         too."""
-        loop, varies = self._loop, self._varies
-        if loop is not None and loop.goes_on():
-            varies = loop.takes.counted
-        if batches is not None and varies:
-            raise ValueError(
-                "the batches of a CountedBatchSampler may be of any size, so "
-                "that their number says no place: say state_dict(), after the "
-                "last one")
+        loop = self._loop
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
             cursor = self._in_epoch(epoch, batches)

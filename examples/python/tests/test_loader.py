@@ -596,6 +596,25 @@ class NotCounted(unittest.TestCase):
         sampler.load_state_dict(state)
         self.assertEqual((list(loader), sampler.epoch), ([], 1))
 
+    def test_a_batch_sampler_that_can_begin_once(self):
+        """An epoch would have no batches; but for what has no samples."""
+        for (end, tail), workers in itertools.product(
+                ((20, "pad"), (20, "carry"), (0, "pad")), (0, 2)):
+            sampler = Distributed(range(end), 1, 0, tail=tail)
+            taken = map(lambda index: [index],
+                        itertools.islice(iter(sampler), 20))
+            loader = Counting(range(end), num_workers=workers, batch_sampler=(
+                CountedBatchSampler(taken, sampler)))
+            self.assertEqual(len(list(loader)), end)
+            place = sampler.epoch, raw(sampler.state_dict())
+            for _ in range(2):
+                with contextlib.nullcontext() if end == 0 else (
+                        self.assertRaisesRegex(RuntimeError, "took nothing")):
+                    list(loader)
+                if end:
+                    self.assertEqual(
+                        (sampler.epoch, raw(sampler.state_dict())), place)
+
     def test_a_peek_at_what_is_counted(self):
         """It is an error amid a loop, which goes on."""
         sampler = Distributed(range(20), 1, 0)
@@ -1075,8 +1094,9 @@ class Items(unittest.TestCase):
         sampler.state_dict()
         self.assertEqual(sampler.epoch, 1)
         self.assertEqual(len({*sum(first, [])}), 22)
-        next(iter(loader))
-        self.assertEqual(sampler.start_iter, 8)
+        straight = itertools.islice(Distributed(range(22), 1, 0, tail="carry"),
+                                    28, 32)
+        self.assertEqual(next(iter(loader)), list(straight))
 
     def test_warnings_that_are_errors(self):
         """Once; the next loop is as after the warning."""
@@ -1209,6 +1229,24 @@ class Items(unittest.TestCase):
                 if resumed.epoch == 0:
                     self.assertEqual(seen + list(resumed), whole)
             self.assertEqual((len(seen), sampler.epoch), (40, 1))
+
+    def test_the_number_of_batches_of_any_size(self):
+        """It is no place: neither amid the loop nor between two."""
+        sampler = Distributed(range(40), 1, 0, batch_size=4)
+        loop = iter(Counting(range(40), batch_sampler=CountedBatchSampler(
+            BatchSampler(sampler, 3, False), sampler)))
+        for step in [lambda: None] + 2 * [lambda: next(loop)] + [
+                lambda: list(loop)]:
+            step()
+            before = sampler.epoch, raw(sampler.state_dict())
+            for ask in (lambda: sampler.start_iter,
+                        lambda: sampler.set_start_iter(2),
+                        lambda: sampler.state_dict(batches=2),
+                        lambda: sampler.state_dict(batches=2, epoch=1)):
+                with self.assertRaisesRegex(ValueError, "says no place"):
+                    ask()
+            self.assertEqual((sampler.epoch, raw(sampler.state_dict())),
+                             before)
 
     def test_items_that_are_seen(self):
         """Others are an error, though they make as many batches: but where
@@ -1383,7 +1421,9 @@ class Items(unittest.TestCase):
                     "such as StatefulDistributedSampler, but got "
                     f"{type(wrong).__name__}$"):
                 StatefulLoader([1], wrong)
-            with self.assertRaisesRegex(TypeError, "needs a sampler of stat"):
+            with self.assertRaisesRegex(
+                    TypeError, "needs a sampler of stat.* attribute `sampler`, "
+                    "or CountedBatchSampler; or .* items="):
                 Counting(range(20), 4, sampler=wrong)
 
     def test_another_batch_size(self):

@@ -317,10 +317,10 @@ class Unusual(unittest.TestCase):
             for batch in others:
                 self.assertEqual(next(served), batch)
                 if workers:     # They have taken ahead.
-                    self.assertEqual(sampler.start_iter, 0)
+                    self.assertEqual(sampler.remaining, 60)
                     continue
                 with self.assertRaisesRegex(RuntimeError, "none was of this"):
-                    sampler.start_iter
+                    sampler.remaining
             for i in range(9):
                 self.assertEqual(next(served), want[i])
                 left = resumed(Distributed(range(60), 1, 0, batch_size=7),
@@ -345,7 +345,7 @@ class Unusual(unittest.TestCase):
         some(again, 4)
         for batch in 1, 2, 3:
             next(again)
-            self.assertEqual(sampler.start_iter, batch)
+            self.assertEqual(sampler.remaining, 60 - 7 * batch)
 
     def test_a_fetch_that_fails(self):
         """Its batch is not received, until a later one is."""

@@ -622,7 +622,7 @@ bad_options() {
     for option in --world-size --batch-size; do
         bad "'0' is not a number from 1 to 4294967295" $option 0
     done
-    for range in '' 1 1.. ..2 1..2..3 1...2 x..2 1..y -1..2 1..-2 3..2; do
+    for range in '' 1x 1.. ..2 1..2..3 1...2 x..2 1..y -1..2 1..-2 3..2; do
         bad "' is not " --steps "$range"
     done
 }
