@@ -313,21 +313,13 @@ def _inside(path, thing, seen):
     if isinstance(thing, dict):
         rest = dict(thing)
         yield from _taken(path, rest)
-        inside = [(_under(path, key, i), value)
-                  for i, (key, value) in enumerate(rest.items())]
+        inside = [(f"{path}.{key}" if path else str(key), value)
+                  for key, value in rest.items()]
     else:
         inside = [(f"{path}[{i}]", value) for i, value in enumerate(thing)]
     for where, value in inside:
         if isinstance(value, _HOLDERS):
             yield from find(where, value, seen)
-
-
-def _under(path, key, i):
-    """The path of a dict's entry. One whose key may have others in it has its
-    number, as they may be shared."""
-    if isinstance(key, (tuple, frozenset, dict)):
-        return f"{path}[{i}]"
-    return f"{path}.{key}" if path else str(key)
 
 
 def _taken(path, rest):

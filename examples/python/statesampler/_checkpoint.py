@@ -4,15 +4,11 @@ and without running anything that the file names."""
 import io
 import struct
 import zipfile
-from pickle import TUPLE, TUPLE1, TUPLE2, TUPLE3, _Unpickler
 
-
-class _Tuple(tuple):
-    """Stands for a tuple. Where one has another one twice, many times over,
-    its own hash would take exponential time."""
-
-    __slots__ = ()
-    __hash__ = object.__hash__
+try:
+    from _pickle import Unpickler   # CPython's: pickle takes longer to import.
+except ImportError:
+    from pickle import Unpickler
 
 
 class _Dict(dict):
@@ -70,21 +66,8 @@ for _module in "numpy.core.", "numpy._core.":
     _NAMED[_module + "numeric._frombuffer"] = _buffer
 
 
-def _made(load):
-    """As this opcode of the unpickler, but of a _Tuple."""
-    def made(self):
-        load(self)
-        self.append(_Tuple(self.stack.pop()))
-    return made
-
-
-class _Plain(_Unpickler):
-    """Of a pickle that torch.save did not write. It is the one in Python, as
-    of the one in C no tuple can be another class."""
-
-    dispatch = {**_Unpickler.dispatch, **{
-        each[0]: _made(_Unpickler.dispatch[each[0]])
-        for each in (TUPLE, TUPLE1, TUPLE2, TUPLE3)}}
+class _Plain(Unpickler):
+    """Of a pickle that torch.save did not write."""
 
     def find_class(self, module, name):
         return _NAMED.get(f"{module}.{name}", _Inert)
@@ -150,8 +133,7 @@ class _Reader(_Plain):
 
     def persistent_load(self, storage):
         _, kind, key, *_ = storage
-        known = isinstance(key, str) and hasattr(kind, "width")
-        return (key, kind.width) if known else None
+        return (key, kind.width) if hasattr(kind, "width") else None
 
     def _tensor(self, storage, offset, size, stride, *_):
         if storage is None or len(size) != 1 or stride != (1,):
