@@ -22,7 +22,7 @@ _DEALERS = {f"{package}.DistributedSamplerWrapper" for package in (
     "lightning", "lightning_fabric", "pytorch_lightning")}
 
 # No loader of threads reads so many batches ahead.
-_FAR = 64
+_FAR = 1024
 
 # What loaders call the loader that they wrap.
 _WRAPPED = "loader", "dataloader", "base_dataloader"

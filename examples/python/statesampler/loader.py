@@ -56,10 +56,11 @@ class _Counted:
 
     def _is_late(self, error):
         """Whether a thread's loader, or a DataLoader, has waited too long. (A
-        DataLoader raises Empty only if its dataset does.)"""
+        plain DataLoader raises Empty only if its dataset does.)"""
         if isinstance(error, queue.Empty):
-            return not isinstance(getattr(self.loader, "loader", self.loader),
-                                  DataLoader)
+            inner = type(getattr(self.loader, "loader", self.loader))
+            return getattr(inner, "__iter__", None) not in (
+                DataLoader.__iter__, CountingDataLoader.__iter__)
         return str(error).startswith("DataLoader timed out")
 
     def _open(self):

@@ -395,6 +395,27 @@ class Unusual(unittest.TestCase):
         again.load_state_dict(loader.state_dict())
         self.assertEqual(list(again), order[12:])
 
+        class Late(torch.utils.data.DataLoader):    # As one with a thread.
+            def __iter__(self):
+                self.batches, self.late = super().__iter__(), True
+                return self
+
+            def __next__(self):
+                if self.late:
+                    self.late = False
+                    raise queue.Empty
+                return next(self.batches)
+
+        sampler.begin(0)
+        loader = StatefulLoader(Late(range(18), 4, sampler=sampler,
+                                     collate_fn=list), sampler)
+        batches = iter(loader)
+        with self.assertRaises(queue.Empty):
+            next(batches)
+        self.assertEqual(next(batches), order[:4])
+        again.load_state_dict(loader.state_dict())
+        self.assertEqual(list(again), order[4:])
+
     def test_a_look_after_a_load(self):
         """A look at a DataLoader, whose workers take the rest of the epoch
         ahead: a loop that is counted would begin with the next one."""
@@ -449,10 +470,10 @@ class Unusual(unittest.TestCase):
 
         for items, right in (None, False), (4, False), (16, True):
             sampler = Distributed(range(40), 1, 0, tail="carry")
-            order = [*itertools.islice(copy.copy(sampler), 24 * 16)]
+            order = [*itertools.islice(copy.copy(sampler), 400 * 16)]
             loader = StatefulLoader(Joined(Uncounted(
                 range(40), 4, sampler=sampler)), sampler, items)
-            served = sum(itertools.islice(loader, 24), [])
+            served = sum(itertools.islice(loader, 400), [])
             self.assertEqual(served, order)
             if right:
                 again = Distributed(range(40), 1, 0, tail="carry")
@@ -460,8 +481,8 @@ class Unusual(unittest.TestCase):
                 self.assertEqual([*itertools.islice(again, 16)],
                                  next(iter(loader)))
                 continue
-            with self.assertRaisesRegex(RuntimeError, "took 384 of the sampler "
-                                        "for 24 batches of 4: .* items="):
+            with self.assertRaisesRegex(RuntimeError, "took 6400 of the sampler"
+                                        " for 400 batches of 4: .* items="):
                 loader.state_dict()
 
     @unittest.skipUnless(hasattr(os, "fork"), "no processes are forked here")
