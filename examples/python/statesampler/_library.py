@@ -343,6 +343,12 @@ def sentence(code):
 
 def check(code):
     if code != 0:
-        error = ValueError(f"statesampler: {sentence(code)}")
-        error.code = code
-        raise error
+        raise _refusal(code)
+
+
+def _refusal(code):
+    """(A variable of the function that raises it would be a cycle: its callers,
+    a loader with its workers among them, would live until it is collected.)"""
+    error = ValueError(f"statesampler: {sentence(code)}")
+    error.code = code
+    return error

@@ -4,6 +4,7 @@ whatever test_state.py asks holds too; and what they refuse."""
 import contextlib
 import copy
 import functools
+import gc
 import inspect
 import itertools
 import pickle
@@ -12,6 +13,7 @@ import re
 import unittest
 from unittest import mock
 import warnings
+import weakref
 
 from common import Background, STARTS, Uncounted, counted, main, raw
 import loader_accelerate
@@ -219,6 +221,32 @@ class Loader(unittest.TestCase):
                 Counting(range(9), **options)
         with self.assertRaisesRegex(TypeError, "a sampler of states"):
             StatefulLoader(range(9), range(9))
+
+    def test_it_goes_with_who_holds_it(self):
+        """At once, as torch's does, and its workers with it: also where a
+        state was loaded or refused."""
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for make in (lambda: Distributed(range(9), 1, 0, batch_size=3),
+                     lambda: RoundRobin([6, 3], 3, 0, 1),
+                     lambda: PackedBatchSampler(9 * [1], 3, 0, 1),
+                     lambda: SpreadBatchSampler(range(9), 3, 0, 1)):
+            def around():
+                sampler = make()
+                size = (dict(batch_size=3, sampler=sampler)
+                        if isinstance(sampler, Distributed)
+                        else dict(batch_sampler=sampler))
+                return StatefulLoader(Uncounted(range(9), **size), sampler)
+
+            loader, other = around(), around()
+            next(iter(loader))
+            other.load_state_dict(loader.state_dict())
+            with self.assertRaises(ValueError):
+                other.load_state_dict({"statesampler": torch.zeros(9)})
+            list(other)
+            gone = [weakref.ref(each) for each in (loader, other)]
+            del loader, other
+            self.assertEqual([each() for each in gone], [None, None])
 
     def test_copies(self):
         """Of a sampler in a dataset, or in a worker: their loops are not that
