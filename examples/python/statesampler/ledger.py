@@ -12,7 +12,7 @@ import warnings
 from ._arguments import (flag, listed, other_fingerprint, shown, text_of,
                          whole)
 from ._codes import ECORRUPT_MAGIC
-from ._cursors import recall_mix
+from ._cursors import recall_mix, state_of
 from ._library import (NONE, LedgerPlace, Tickets, address, c, check, memory,
                        sentence)
 from .samplers import (Mix, Sampler, _Iterator, bytes_of, library_state,
@@ -252,18 +252,19 @@ class Ledger:
         """Continues where a state was saved, in this ledger's window. A state
         that is damaged, or of another sampler, or has tickets done that are
         beyond the window or the end, raises ValueError and changes nothing."""
+        state = state_of(state_dict, "Ledger")
         try:
-            state, sampler = map(library_state, (state_dict["state"],
-                                                 state_dict["sampler"]))
-            fingerprint = text_of(state_dict.get("fingerprint"))
+            sampler = library_state(state_dict["sampler"])
             # Old states have none.
             drop_last = flag("drop_last", state_dict.get("drop_last",
                                                          self._drop_last))
-        except (LookupError, TypeError, ValueError):
-            raise ValueError("this is not a state_dict of Ledger") from None
+        except (LookupError, ValueError):
+            raise ValueError("this is not a state_dict of Ledger, but "
+                             f"{shown(state_dict)}") from None
         words, place = described(state)
         self._compare(sampler, drop_last)
-        for said in other_fingerprint(fingerprint, self.fingerprint):
+        for said in other_fingerprint(state_dict.get("fingerprint"),
+                                      self.fingerprint):
             raise ValueError(said)
         last = place.frontier + place.ahead - 1
         if last >= self._tickets.end:
