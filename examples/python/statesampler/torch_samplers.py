@@ -148,6 +148,13 @@ class _Resumable(Fixed, Steps):
         self._check_own_dataset()
         self._close()
         self._refuse_a_look()
+        begun, here = self._begun, self._cursor.epoch
+        if self._uncounted and here != begun.epoch and begun.own:
+            warnings.warn(
+                "a loop that nothing counts has taken the rest of epoch "
+                f"{begun.epoch}, and this one begins epoch {here}: if that was "
+                f"a look at batches, call begin({begun.epoch}) before this "
+                "loop, or look at those of a copy", stacklevel=5)
         self._uncounted = False
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
@@ -398,6 +405,10 @@ class _Resumable(Fixed, Steps):
         self._refuse_batches()
         return super()._after(batches, what, cursor)
 
+    def _place(self, step):
+        self._refuse_batches()
+        return super()._place(step)
+
     @property
     @locked
     def start_iter(self):
@@ -435,8 +446,9 @@ class _Resumable(Fixed, Steps):
     def __getstate__(self):
         """Copies are in no loop."""
         state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
-                 "_loop": None, "_alone": None, "_begun": None,
-                 "_loader": None}
+                 "_loop": None, "_alone": None, "_loader": None}
+        if not self._uncounted:
+            state["_begun"] = None
         del state["_lock"]
         if not multiprocessing.context.get_spawning_popen():
             del state["_shared"]

@@ -1292,6 +1292,8 @@ class Items(unittest.TestCase):
             before = sampler.epoch, raw(sampler.state_dict())
             for ask in (lambda: sampler.start_iter,
                         lambda: sampler.set_start_iter(2),
+                        lambda: sampler.at(2), lambda: sampler.padding(2),
+                        lambda: sampler.locate(2),
                         lambda: sampler.state_dict(batches=2),
                         lambda: sampler.state_dict(batches=2, epoch=1)):
                 with self.assertRaisesRegex(ValueError, "says no place"):
