@@ -145,8 +145,8 @@ class Loop(Begun):
                 f"the loader returned {self.batches} batches"
                 f"{self.takes.instead(self.own, self.ended_early())} between "
                 "leave out batches, or end early, as zip() does with a shorter "
-                "loader. (To end an epoch early, leave the loop, and call "
-                "set_epoch.)")
+                "loader, and an iterator in its second loop. (To end an epoch "
+                "early, leave the loop, and call set_epoch.)")
 
     def ended_early(self):
         """Whether the sampler had more than was taken."""

@@ -576,6 +576,14 @@ class NotCounted(unittest.TestCase):
                     "sampler had 40: let nothing between leave out batches, or "
                     r"end early, as zip\(\) does with a shorter loader")):
                 list(loader)
+        # What is looped over twice should be no iterator.
+        sampler = Distributed(range(8), 1, 0)
+        loader = StatefulLoader(map(list, Uncounted(range(8), 4,
+                                                    sampler=sampler)),
+                                sampler, 4)
+        self.assertEqual(len(list(loader)), 2)
+        with self.assertRaisesRegex(RuntimeError, "an iterator in its second"):
+            list(loader)
 
     def test_another_sampler(self):
         """Than the batch sampler's: it gives nothing. Whoever asks where the
