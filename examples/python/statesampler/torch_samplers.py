@@ -401,23 +401,6 @@ class _Resumable(Fixed, Steps):
                 "that their number says no place: say state_dict(), after the "
                 "last one")
 
-    def _after(self, batches, what, cursor=None):
-        self._refuse_batches()
-        return super()._after(batches, what, cursor)
-
-    def _place(self, step):
-        self._refuse_batches()
-        return super()._place(step)
-
-    @property
-    @locked
-    def start_iter(self):
-        here = super().start_iter
-        self._refuse_batches()
-        return here
-
-    start_iter.__doc__ = Steps.start_iter.__doc__
-
     def _settle_whole(self):
         """Settles where a run could go on: an error where the batches do not
         have all that was taken for them."""
