@@ -435,7 +435,9 @@ static void open_state(void)
         if (code < 0)
             example_fail(1, "%s: %s", path, history_error(code));
         if (r.world_size > 0 || r.batch_size > 0)
-            example_fail(1, "%s: its history knows ranks and batches", path);
+            example_fail(1, "%s: leave out %s: its history knows ranks and "
+                            "batches", path,
+                         r.world_size > 0 ? "--world-size" : "--batch-size");
         return;
     }
     if (r.batch_size > 0 && recall_sources(state, size) > 0)

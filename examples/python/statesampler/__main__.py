@@ -446,6 +446,9 @@ def load(path):
         found = list(itertools.islice(find("", read(path), {}), _MOST))
     except Foreign as error:
         raise ValueError(f"{error}: {_READ}") from None
+    except RecursionError:
+        raise ValueError("its dicts and lists are nested too deeply"
+                         ) from None
     except Exception as error:  # Whatever a damaged pickle leads to.
         raise ValueError("it is damaged, or not all of it was written: "
                          f"{cut(str(error))}") from None
@@ -684,7 +687,9 @@ def answer(asked):
     check_batches(one, asked)
     if one.history and not asked.straight:
         if asked.world_size or asked.batch_size and not one.of_loader:
-            raise ValueError("its history knows ranks and batches")
+            option = "world-size" if asked.world_size else "batch-size"
+            raise ValueError(f"leave out --{option}: its history knows ranks "
+                             "and batches")
         run = one.run(asked.batch_size, asked.drop_last)
         return answer_history(run, asked, not one.own_batches)
     one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)

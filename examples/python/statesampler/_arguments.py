@@ -122,6 +122,25 @@ def whole_batch_size(value):
     return whole("batch_size", number, 1, 2**32)
 
 
+class Fixed:
+    """Attributes in `_fixed` are not to be assigned once `_last` is there, as
+    that would not change the order."""
+
+    _last = "_made"
+    _instead = {"weights": "weigh", "num_samples": "resize", "epoch": "begin"}
+
+    def __setattr__(self, name, value):
+        if name in self._fixed and self._last in vars(self):
+            method = self._instead.get(name, "")
+            raise AttributeError(f"{name} cannot be changed: " + (
+                f"call {method}" if hasattr(self, method) else
+                f"make another {type(self).__name__}"))
+        super().__setattr__(name, self._checked(name, value))
+
+    def _checked(self, name, value):
+        return value
+
+
 # How launchers name the world size and the rank.
 _LAUNCHERS = (("torchrun", "WORLD_SIZE", "RANK"),
               ("openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),

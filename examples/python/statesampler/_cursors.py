@@ -8,6 +8,7 @@ import ctypes
 import itertools
 
 from . import samplers
+from ._arguments import shown
 from ._library import (OFF, ORDERS, PARTITIONS, STATE_BYTES, STOPS, TAILS, Desc,
                        MixPlace, SamplerPlace, c, check)
 from .factors import WEIGHTED, weighted
@@ -61,7 +62,8 @@ def state_of(state_dict, ours):
         if not isinstance(state_dict.get("own_batches", True), bool):
             raise TypeError
     except (AttributeError, LookupError, TypeError, ValueError):
-        raise ValueError(f"this is not a state_dict of {ours}") from None
+        raise ValueError(f"this is not a state_dict of {ours}, but "
+                         f"{shown(state_dict)}") from None
     try:
         state = library_state(state)
     except ValueError as error:

@@ -133,13 +133,14 @@ class Takes:
         return not ((batches - 1) * self.unit < max(own, 1) and
                     self.whole(own) < (batches + 1) * self.unit)
 
-    def instead(self, own):
-        """What an epoch should have had, and what to do, in words."""
+    def instead(self, own, early):
+        """What an epoch should have had, and what to do, in words. early: there
+        was more to take."""
         if self.counted is None:
-            return (f" of {self.unit}, but the sampler had {own}: pass "
-                    "StatefulLoader the right items=, give what is around a "
-                    "DataLoader with drop_last that one as its attribute "
-                    "`loader`, and let nothing")
+            return (f" of {self.unit}, but the sampler had {own}: " + (
+                "" if early else "pass StatefulLoader the right items=, give "
+                "what is around a DataLoader with drop_last that one as its "
+                "attribute `loader`, and ") + "let nothing")
         more = "" if self.counted.ended else " or more"
         return (f", but its batch sampler had {self.counted.given()}{more}: "
                 "let nothing")

@@ -143,8 +143,14 @@ class Loop(Begun):
         if self.takes.is_off(self.own, self.batches + self.failed):
             raise RuntimeError(
                 f"the loader returned {self.batches} batches"
-                f"{self.takes.instead(self.own)} between leave out batches. "
-                "(To end an epoch early, leave the loop, and call set_epoch.)")
+                f"{self.takes.instead(self.own, self.ended_early())} between "
+                "leave out batches, or end early, as zip() does with a shorter "
+                "loader, and an iterator in its second loop. (To end an epoch "
+                "early, leave the loop, and call set_epoch.)")
+
+    def ended_early(self):
+        """Whether the sampler had more than was taken."""
+        return self.iteration is None or not self.iteration.has_all()
 
 
 class Iteration:

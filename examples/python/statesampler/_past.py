@@ -61,6 +61,7 @@ class Past:
 
     def __init__(self, run=None, at_start=False):
         self._run, self._at_start = run, at_start or run is None
+        self._text = None       # Once a state_dict has it.
 
     @classmethod
     def of_new(cls, cursor):
@@ -96,7 +97,9 @@ class Past:
             return ""
         if not c.history_reaches(run._history, *place):
             return None
-        return run.history().hex()
+        if self._text is None:
+            self._text = run.history().hex()
+        return self._text
 
     @classmethod
     def loaded(cls, cursor, text, state):

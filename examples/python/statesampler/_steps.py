@@ -34,7 +34,7 @@ def locked(method):
 
 
 class Steps:
-    """For samplers with a _cursor and a _lock."""
+    """For samplers with a _cursor, a _lock and _refuse_batches."""
 
     @locked
     def at(self, step, rank=None):
@@ -74,6 +74,7 @@ class Steps:
 
     def _place(self, step):
         """The first unit of a batch, and how many it has."""
+        self._refuse_batches()
         unit, short = self._batches()
         first = unit * step - short
         if first < self._known(unit):
@@ -93,6 +94,7 @@ class Steps:
     def _after(self, batches, what, cursor=None):
         """A cursor after so many batches of the epoch of a cursor, by default
         the present one."""
+        self._refuse_batches()
         cursor = cursor or self._cursor
         (unit, short), end = self._batches(cursor), cursor.num_steps
         batches = whole(what, batches, 0, 2**62)
@@ -115,6 +117,7 @@ class Steps:
         since epoch 0. (VISSL's name.)"""
         self._settle_here()
         self._settle_whole()
+        self._refuse_batches()
         unit, short = self._batches()
         return -(-(self._cursor.step + short) // unit)
 

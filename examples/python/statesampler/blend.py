@@ -199,7 +199,6 @@ class BlendedBatchSampler(Weighed, _Resumable, _TorchSampler):
 
     _owner, _takes = "BlendedBatchSampler", "the lengths of datasets"
     _gives_batches = True
-    _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
     @no_sampler
     def __init__(self, lengths, batch_size, rank=None, num_replicas=None,

@@ -9,10 +9,10 @@ import sys
 import threading
 import warnings
 
-from ._arguments import (flag, listed, other_fingerprint, shown, text_of,
+from ._arguments import (Fixed, flag, listed, other_fingerprint, shown, text_of,
                          whole)
 from ._codes import ECORRUPT_MAGIC
-from ._cursors import recall_mix
+from ._cursors import recall_mix, state_of
 from ._library import (NONE, LedgerPlace, Tickets, address, c, check, memory,
                        sentence)
 from .samplers import (Mix, Sampler, _Iterator, bytes_of, library_state,
@@ -43,7 +43,7 @@ def _shuffled(length, seed=0, stream=0, epoch=0, shuffle=True, **unknown):
                    stream=stream, epoch=epoch, shuffle=shuffle)
 
 
-class Ledger:
+class Ledger(Fixed):
     """Issues tickets in order and takes them back in any order, each done
     exactly once through kills. In each of any number of threads:
 
@@ -92,6 +92,13 @@ class Ledger:
         refused.
     """
 
+    _fixed = ("sampler_or_length", "window", "epochs", "seed", "stream",
+              "epoch", "shuffle")
+    _last = "_changed"
+
+    def _checked(self, name, value):
+        return text_of(value) if name == "fingerprint" else value
+
     def __init__(self, sampler_or_length, window, *, epochs=1,
                  fingerprint=None, **options):
         if isinstance(sampler_or_length, _Iterator):
@@ -115,7 +122,7 @@ class Ledger:
         if self._window % 64:
             raise ValueError("window should be a multiple of 64, but got "
                              f"window={shown(window)}")
-        self.fingerprint = text_of(fingerprint)
+        self.fingerprint = fingerprint
         self._first = self._order.epoch
         self._drop_last = bool(self._order._shape.drop_last)
         # A mix gets to the beginning of an epoch from another one.
@@ -252,18 +259,19 @@ class Ledger:
         """Continues where a state was saved, in this ledger's window. A state
         that is damaged, or of another sampler, or has tickets done that are
         beyond the window or the end, raises ValueError and changes nothing."""
+        state = state_of(state_dict, "Ledger")
         try:
-            state, sampler = map(library_state, (state_dict["state"],
-                                                 state_dict["sampler"]))
-            fingerprint = text_of(state_dict.get("fingerprint"))
+            sampler = library_state(state_dict["sampler"])
             # Old states have none.
             drop_last = flag("drop_last", state_dict.get("drop_last",
                                                          self._drop_last))
-        except (LookupError, TypeError, ValueError):
-            raise ValueError("this is not a state_dict of Ledger") from None
+        except (LookupError, ValueError):
+            raise ValueError("this is not a state_dict of Ledger, but "
+                             f"{shown(state_dict)}") from None
         words, place = described(state)
         self._compare(sampler, drop_last)
-        for said in other_fingerprint(fingerprint, self.fingerprint):
+        for said in other_fingerprint(state_dict.get("fingerprint"),
+                                      self.fingerprint):
             raise ValueError(said)
         last = place.frontier + place.ahead - 1
         if last >= self._tickets.end:

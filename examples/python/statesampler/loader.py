@@ -8,7 +8,7 @@ import weakref
 
 from torch.utils.data import BatchSampler, DataLoader
 
-from ._arguments import whole
+from ._arguments import Fixed, whole
 from ._inside import Inside, check_length, look_into, sampler_of
 from .torch_samplers import _Resumable
 
@@ -133,7 +133,7 @@ class _Around:
                 hasattr(vars(self).get(self._inner), name))
 
 
-class StatefulLoader(_Around, _Stateful):
+class StatefulLoader(_Around, Fixed, _Stateful):
     """A loader that counts the batches of another one, so that the state of
     its sampler is that after the last batch it returned, whatever there is
     between. Loop over the outermost loader, and make this the outermost.
@@ -154,7 +154,7 @@ class StatefulLoader(_Around, _Stateful):
     the sampler's alone.
     """
 
-    _inner = "loader"
+    _inner, _fixed, _last = "loader", ("items", "sampler"), "_items"
     _counts = _items = None     # Its own, whatever the loader has.
 
     def __init__(self, loader, sampler, items=None):

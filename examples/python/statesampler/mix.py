@@ -78,6 +78,7 @@ class Mix(Recorded, samplers.Mix):
     another one is given, as in Sampler and in C (RoundRobinBatchSampler has
     "blocked", as the sampler that it replaces)."""
 
+    _fixed = Recorded._fixed + ("lengths", "stop", "schedule")
     _plain = samplers.Mix
     _c_init, _c_seek = c.history_mix_init, c.history_mix_seek
     _carries = False    # It has a turn for each step of each epoch.
@@ -147,8 +148,9 @@ class Mix(Recorded, samplers.Mix):
             self._note(c.schedule_follow, *self._running.next_stage())
 
     def __next__(self):
-        if self._running:
-            self._follow()
+        if not self._running:
+            return super().__next__()
+        self._follow()
         batch = super().__next__()
         self._to_tell = True
         return batch

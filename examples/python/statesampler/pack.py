@@ -376,7 +376,8 @@ class PackedBatchSampler(_Resumable, _TorchSampler):
     """
 
     _owner, _takes = "PackedBatchSampler", "the lengths of samples"
-    _fixed = _Resumable._fixed + ("max_tokens", "plan_size", "endless")
+    _fixed = _Resumable._fixed + ("lengths", "max_tokens", "batch_size",
+                                  "plan_size", "endless", "stream")
     batch_size = None       # accelerate asks.
     _gives_batches = True
     _dealt = False          # The ranks would not end together.

@@ -6,7 +6,7 @@ import ctypes
 import warnings
 
 from . import samplers
-from ._arguments import flag, whole
+from ._arguments import Fixed, flag, whole
 from ._codes import ERANGE, ERANGE_BASE, ERANGE_SERVED, HISTORY_EFULL, kind
 from ._library import HISTORY_BYTES, STATE_BYTES, TAILS, c, check, memory
 from ._record import OwnRecord, earlier
@@ -20,11 +20,15 @@ _BEFORE_BASE = ERANGE_BASE, ERANGE_SERVED
 _MOST = 2**22
 
 
-class Recorded:
+class Recorded(Fixed):
     """What is done to a sampler is noted in a history, which save() puts in
     front of the state. Subclasses define _c_init, _c_load and _c_seek,
     functions of the library, and _room, the bytes of a history without
     events."""
+
+    _fixed = ("num_samples", "rank", "world_size", "batch_size", "weights",
+              "seed", "stream", "epoch", "shuffle", "replacement", "chunk_size",
+              "window", "partition", "tail", "drop_last")
 
     def _make(self, *made):
         super()._make(*made)

@@ -103,7 +103,7 @@ def as_bytes(state):
             return bytes.fromhex(plain)
         return bytes(plain if isinstance(plain, list) else memoryview(plain))
     except (TypeError, ValueError, RuntimeError):
-        raise ValueError("a state should be bytes, such as a 1-D uint8 array, "
+        raise ValueError("a state should be what save() or state_dict() gave, "
                          f"but got {kind_of(state)}") from None
 
 

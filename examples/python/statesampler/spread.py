@@ -228,7 +228,7 @@ class SpreadBatchSampler(_Resumable, _TorchSampler):
     """
 
     _owner, _takes = "SpreadBatchSampler", "the groups of samples"
-    _fixed = _Resumable._fixed + ("batch_size", "apart")
+    _fixed = _Resumable._fixed + ("groups", "batch_size", "apart")
     _gives_batches = True
     _dealt = False      # What fills an epoch's last step may repeat a group.
 

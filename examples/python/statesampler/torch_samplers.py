@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch.utils.data import ConcatDataset, DistributedSampler
 from torch.utils.data import Sampler as _TorchSampler
 
-from ._arguments import (choice, flag, items, length_if_any, length_of,
+from ._arguments import (Fixed, choice, flag, items, length_if_any, length_of,
                          other_fingerprint, own_fingerprint, shown, text_of,
                          whole, whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
@@ -52,7 +52,7 @@ def no_sampler(init):
     return checked
 
 
-class _Resumable(Steps):
+class _Resumable(Fixed, Steps):
     """A cursor (a Sampler or a Mix) and the current loop. Between loops the
     cursor stands where the next loop begins. While a StatefulLoader counts a
     loop, settling moves the cursor to the place after what it returned. In a
@@ -67,7 +67,9 @@ class _Resumable(Steps):
     _dealt = True           # accelerate may deal its batches to processes.
     _batch_said = None      # How many indices a loader's batch has, if said.
     _varies = False         # Those of its StatefulLoader may be of any size.
-    _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last")
+    _fixed = ("num_replicas", "rank", "shuffle", "seed", "drop_last", "tail",
+              "partition", "chunk_size", "window")
+    _last = "_cursor"
     _past = None            # What was done to the run, where that is kept.
     _own_batches = False    # It had batches of a user's own batch sampler.
     _measured = False       # What iterates it only asks for a length.
@@ -92,21 +94,18 @@ class _Resumable(Steps):
         self.changed = changed
         self._shared = SharedEpoch()    # That of the current loop.
 
-    def __setattr__(self, name, value):
-        if name in self._fixed and name in vars(self):
-            raise AttributeError(f"{name} cannot be changed: make another "
-                                 "sampler")
+    def _checked(self, name, value):
         if name == "fingerprint":
-            value = text_of(value)
-        elif name == "changed":
-            value = _CHANGED[choice("changed", value, _CHANGED)]
-        elif name == "batch_size" and value is not None:
-            value = whole_batch_size(value)
-        elif name == "read_ahead":
+            return text_of(value)
+        if name == "changed":
+            return _CHANGED[choice("changed", value, _CHANGED)]
+        if name == "batch_size" and value is not None:
+            return whole_batch_size(value)
+        if name == "read_ahead":
             raise ValueError(
                 "read_ahead is no more needed: loop over StatefulLoader(loader,"
                 " sampler), around all that reads ahead")
-        super().__setattr__(name, value)
+        return value
 
     def __iter__(self):
         return iterate(self)
@@ -149,6 +148,13 @@ class _Resumable(Steps):
         self._check_own_dataset()
         self._close()
         self._refuse_a_look()
+        begun, here = self._begun, self._cursor.epoch
+        if self._uncounted and here != begun.epoch and begun.own:
+            warnings.warn(
+                "a loop that nothing counts has taken the rest of epoch "
+                f"{begun.epoch}, and this one begins epoch {here}: if that was "
+                f"a look at batches, call begin({begun.epoch}) before this "
+                "loop, or look at those of a copy", stacklevel=5)
         self._uncounted = False
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
@@ -395,19 +401,6 @@ class _Resumable(Steps):
                 "that their number says no place: say state_dict(), after the "
                 "last one")
 
-    def _after(self, batches, what, cursor=None):
-        self._refuse_batches()
-        return super()._after(batches, what, cursor)
-
-    @property
-    @locked
-    def start_iter(self):
-        here = super().start_iter
-        self._refuse_batches()
-        return here
-
-    start_iter.__doc__ = Steps.start_iter.__doc__
-
     def _settle_whole(self):
         """Settles where a run could go on: an error where the batches do not
         have all that was taken for them."""
@@ -436,8 +429,9 @@ class _Resumable(Steps):
     def __getstate__(self):
         """Copies are in no loop."""
         state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
-                 "_loop": None, "_alone": None, "_begun": None,
-                 "_loader": None}
+                 "_loop": None, "_alone": None, "_loader": None}
+        if not self._uncounted:
+            state["_begun"] = None
         del state["_lock"]
         if not multiprocessing.context.get_spawning_popen():
             del state["_shared"]
@@ -668,8 +662,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         goes on at the same place; the length must be the same.
     read_ahead: was of use before StatefulLoader; anything but None is an error.
 
-    rank, num_replicas, shuffle, seed, drop_last, num_samples and total_size
-    are read-only, as assigning to them would not change the order.
+    Arguments are read-only, but dataset, batch_size, fingerprint and changed,
+    as assigning to them would not change the order.
     """
 
     _owner = "StatefulDistributedSampler"
@@ -678,7 +672,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     _dataset_is = "dataset"
     _described = property(lambda self: self._cursor.num_samples)
     _batch_said = property(lambda self: self.batch_size)
-    _fixed = _Resumable._fixed + ("num_samples", "total_size")
+    _fixed = _Resumable._fixed + ("num_samples", "total_size", "weights",
+                                  "replacement", "stream")
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True,
                  seed=0, drop_last=False, batch_size=None, *,
@@ -755,6 +750,9 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
 class Weighed:
     """For samplers of datasets that have weights."""
 
+    _fixed = _Resumable._fixed + ("lengths", "batch_size", "weights", "stop",
+                                  "reinit")
+
     def _begin_weights(self, given):
         self._given = None if given is None else self.weights
         self._measure()
@@ -780,10 +778,6 @@ class Weighed:
     @property
     def weights(self):
         return self._cursor.weights
-
-    @weights.setter
-    def weights(self, _):
-        raise AttributeError("weights cannot be assigned: call weigh")
 
     @locked
     def weigh(self, weights):
@@ -846,7 +840,6 @@ class RoundRobinBatchSampler(Weighed, _Resumable, _TorchSampler):
 
     _owner, _takes = "RoundRobinBatchSampler", "the lengths of datasets"
     _gives_batches = True
-    _fixed = _Resumable._fixed + ("lengths", "batch_size", "stop")
 
     @no_sampler
     def __init__(self, lengths=None, batch_size=None, rank=None,

@@ -530,7 +530,7 @@ class Errors(unittest.TestCase):
         good = ledger.state_dict()
         for bad in None, "state", {}, {"state": 3, "sampler": 4}, \
                 {**good, "state": "xyz"}, {"state": good["state"]}, \
-                {**good, "drop_last": "no"}:
+                {**good, "sampler": 4}, {**good, "drop_last": "no"}:
             self.refuses(ValueError, "not a state_dict of Ledger",
                          ledger.load_state_dict, bad)
         # The frontier is never done.

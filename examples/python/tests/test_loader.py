@@ -554,6 +554,37 @@ class NotCounted(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "its batch sampler had"):
                 list(loader)
 
+    def test_a_zip(self):
+        """With a shorter loader: that is said, and not that items= is wrong."""
+        class Zip:
+            def __init__(self, *loaders):
+                self.loaders = loaders
+
+            def __iter__(self):
+                return zip(*self.loaders)
+
+        for lengths, workers in itertools.product(
+                ((12, 40), (40, 12), (40, 8)), (0, 1)):
+            samplers = [Distributed(range(n), 1, 0) for n in lengths]
+            loader = Zip(*(Uncounted(range(n), 4, sampler=sampler,
+                                     num_workers=workers)
+                           for n, sampler in zip(lengths, samplers)))
+            for sampler in samplers:
+                loader = StatefulLoader(loader, sampler, 4)
+            with self.assertRaisesRegex(RuntimeError, (
+                    f"returned {min(lengths) // 4} batches of 4, but the "
+                    "sampler had 40: let nothing between leave out batches, or "
+                    r"end early, as zip\(\) does with a shorter loader")):
+                list(loader)
+        # What is looped over twice should be no iterator.
+        sampler = Distributed(range(8), 1, 0)
+        loader = StatefulLoader(map(list, Uncounted(range(8), 4,
+                                                    sampler=sampler)),
+                                sampler, 4)
+        self.assertEqual(len(list(loader)), 2)
+        with self.assertRaisesRegex(RuntimeError, "an iterator in its second"):
+            list(loader)
+
     def test_another_sampler(self):
         """Than the batch sampler's: it gives nothing. Whoever asks where the
         loop is hears it, and who leaves it, at its end, or when the next one
@@ -1269,6 +1300,8 @@ class Items(unittest.TestCase):
             before = sampler.epoch, raw(sampler.state_dict())
             for ask in (lambda: sampler.start_iter,
                         lambda: sampler.set_start_iter(2),
+                        lambda: sampler.at(2), lambda: sampler.padding(2),
+                        lambda: sampler.locate(2),
                         lambda: sampler.state_dict(batches=2),
                         lambda: sampler.state_dict(batches=2, epoch=1)):
                 with self.assertRaisesRegex(ValueError, "says no place"):

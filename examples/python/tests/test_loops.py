@@ -1,6 +1,7 @@
 """The states of samplers in loops that are not plain: repeated in one iterator
 of a DataLoader, two in one, asked late, with datasets that fail; and copies."""
 
+import contextlib
 import copy
 import gc
 import itertools
@@ -430,10 +431,34 @@ class Unusual(unittest.TestCase):
         for act in (lambda: next(iter(loader)), lambda: sampler.set_epoch(0)):
             with self.assertRaisesRegex(RuntimeError, "load the state again"):
                 act()
+        for copied in copy.copy(sampler), pickle.loads(pickle.dumps(sampler)):
+            with self.assertRaisesRegex(RuntimeError, "load the state again"):
+                next(iter(counted(copied)))
         loader.load_state_dict(state)
         self.assertEqual([i for batch in loader for i in batch],
                          order[12:])
         self.assertEqual(sampler.epoch, 1)
+
+    def test_a_look_at_all(self):
+        """Without a state from amid the epoch, it may have been meant."""
+        for epoch, workers in itertools.product((0, 3), (0, 1)):
+            sampler = Distributed(range(8), 1, 0)
+            sampler.load_state_dict(sampler.state_dict(epoch=epoch))
+            order = list(copy.copy(sampler))
+            plain = Uncounted(range(8), 4, sampler=sampler,
+                              num_workers=workers)
+            loader = StatefulLoader(plain, sampler)
+            for _ in range(2):
+                next(iter(plain))
+                with self.assertWarnsRegex(
+                        UserWarning, f"rest of epoch {epoch},.* epoch {epoch + 1}"
+                        f": .* call begin.{epoch}. before") if workers else (
+                            contextlib.nullcontext()):
+                    served = iter(loader)
+                    next(served)
+                sampler.begin(epoch)
+                self.assertEqual(sum(loader, []), order)
+                sampler.begin(epoch)
 
     def test_items_around_another_loader_that_counts(self):
         """What is held back is seen through it."""

@@ -1,6 +1,7 @@
 """No message has the whole of a value that may be huge, or fails where its repr
 does: each argument of all that is public gets such values."""
 
+import copy
 import inspect
 import math
 import io
@@ -13,7 +14,8 @@ from common import main, torch
 from statesampler import (Audit, BlendedBatchSampler, CountingDataLoader,
                           Ledger, Mix, PackedBatchSampler, RepeatSampler,
                           RoundRobinBatchSampler, Sampler, Schedule,
-                          SpreadBatchSampler, StatefulDistributedSampler)
+                          SpreadBatchSampler, StatefulDistributedSampler,
+                          StatefulLoader)
 from statesampler.__main__ import main as command
 
 MOST = 600      # characters of a message
@@ -243,12 +245,44 @@ class Messages(unittest.TestCase):
                                  {**state, key: HUGE[value]})
 
     def test_attributes(self):
+        """An argument that is assigned later would change nothing: the error
+        says what to do. A few do, and are checked."""
         for kind, given in MADE:
-            one = kind(**given)
-            for name in getattr(one, "_fixed", ()):
+            one, names = kind(**given), {*inspect.signature(kind).parameters}
+            if "options" in names:
+                names.remove("options")
+                names |= {*OPTIONS[:4 if kind is Ledger else -1]}
+            if kind is StatefulDistributedSampler:
+                names.remove("batch_size")
+            for name in names - {"dataset", "data_source", "fingerprint",
+                                 "changed", "read_ahead"}:
                 for value in HUGE:
-                    with self.assertRaisesRegex(AttributeError, "be changed"):
-                        setattr(one, name, HUGE[value])
+                    for each in one, copy.copy(one):
+                        with self.assertRaisesRegex(
+                                AttributeError, f"^{name} cannot be changed: "
+                                "(call|make another) [A-Za-z_]*$"):
+                            setattr(each, name, HUGE[value])
+        for kind, given in MADE:
+            if hasattr(kind, "weigh"):
+                with self.assertRaisesRegex(AttributeError, ": call weigh$"):
+                    kind(**given).weights = [1, 1]
+        for name, method, one in (
+                ("num_samples", "resize", Sampler(9, 0, 1)),
+                ("epoch", "begin", Mix([9], 0, 1)),
+                ("num_samples", "resize",
+                 StatefulDistributedSampler(range(9), 1, 0))):
+            with self.assertRaisesRegex(AttributeError, f": call {method}$"):
+                setattr(one, name, 5)
+        ledger = Ledger(9, 64)
+        ledger.fingerprint = 5
+        self.assertEqual(ledger.state_dict()["fingerprint"], "5")
+        with self.assertRaisesRegex(ValueError, "fingerprint should be"):
+            ledger.fingerprint = []
+        sampler = StatefulDistributedSampler(range(9), 1, 0)
+        loader = StatefulLoader(sampler, sampler)
+        for name in "items", "sampler":
+            with self.assertRaisesRegex(AttributeError, ": make another Stat"):
+                setattr(loader, name, 5)
         for value in HUGE:
             self.refuses(value, CountingDataLoader, HUGE[value])
             self.refuses(value, CountingDataLoader, range(9),

@@ -465,6 +465,12 @@ class Pasts(unittest.TestCase):
         self.assertLess(len(one.state_dict()["history"]), 1)
         one.weigh([2] + [1] * 999)
         self.assertLess(least(one.state_dict, 20), .003)
+        # Its history is the same until something is done.
+        before = one.state_dict()["history"]
+        list(zip(range(50), counted(one)))
+        self.assertIs(one.state_dict()["history"], before)
+        one.weigh([3] + [1] * 999)
+        self.assertNotEqual(one.state_dict()["history"], before)
         with open("/proc/self/maps") as maps:   # An installed one builds none.
             library = next(line.split()[-1] for line in maps
                            if "statesampler" in line)

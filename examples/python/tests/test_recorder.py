@@ -1215,7 +1215,13 @@ class Command(Asked):
                 (b"\x18" + bytes(7) + b'{"__metadata__":{}}' + bytes(99),
                  "safetensors"), (b'{"a": ["5353"' + bytes(99), "damaged"),
                 (b'{"a": ["5353", [83, 83, "x"], [83, 83, 999]]}',
-                 "no state of a")):
+                 "no state of a"),
+                *[(deep, "its dicts and lists are nested too deeply$")
+                  for deep in (
+                       b"[" * 10**5 + b"]" * 10**5,
+                       b'{"a":' * 900 + b"3" + b"}" * 900,
+                       b"\x80\2" + b"]" * 10**5 + b"a" * (10**5 - 1) + b".",
+                       b"\x80\2" + b"]" * 900 + b"a" * 899 + b".")]):
             self.write(damaged)
             for asked in [], ["--where", 3], ["--steps", "0..1"]:
                 self.assertRegex(self.ask(*asked, status=1),
@@ -1272,6 +1278,14 @@ class Command(Asked):
                                  "does not hold the (lengths|groups): ask at")
             self.write(raw(state)[:-1] + b"?")
             self.assertIn("the state is damaged", self.ask(status=1))
+        for one, options in ((Sampler(9, 0, 1), ["world-size", "batch-size"]),
+                             (Mix([5, 6], 0, 1), ["batch-size"])):
+            next(one)
+            self.write(one.save())
+            for option in options:
+                self.assertIn(
+                    f"leave out --{option}: its history knows ranks and batches",
+                    self.ask("--where", 3, f"--{option}=2", said=(), status=1))
         self.write(Mix([5, 6], 0, 1).save(history=False))
         asked = ["--steps", "0..1", "--batch-size", "2"]
         self.assertIn("keeps those of its", self.ask(*asked, status=1))

@@ -752,6 +752,11 @@ class States(unittest.TestCase):
                     self.refused(make(), other.state_dict(),
                                  f"a state_dict of {type(other).__name__}, "
                                  f"not {type(make()).__name__}")
+        for make in makers:
+            with self.assertRaisesRegex(
+                    ValueError, f"is a state_dict of {type(make()).__name__}, "
+                    "not Ledger$"):
+                Ledger(20, 64).load_state_dict(make().state_dict())
 
     def test_states_that_are_no_bytes(self):
         """An array or tensor of numbers that are none, or of two dimensions:
@@ -776,8 +781,8 @@ class States(unittest.TestCase):
                     (tensor[0], "of shape []"), (tensor.tolist() + [0.5], "list"),
                     ({}, "dict"), (None, "NoneType"), (288, "int")):
                 with self.assertRaisesRegex(
-                        ValueError, "a state should be bytes, such as a 1-D "
-                        "uint8 array, but got .*" + re.escape(kind)):
+                        ValueError, "a state should be what save.. or "
+                        "state_dict.. gave, but got .*" + re.escape(kind)):
                     load(bad)
                 self.assertEqual(save(), state)
 
@@ -790,8 +795,10 @@ class States(unittest.TestCase):
             for state in ({}, {"yielded": 3}, {"state": 7}, None, [], "state",
                           {"state": "nothing"}, {"state": [1, 256]},
                           {"state": ["1"]}):
+                said = "" if isinstance(state, dict) and "state" in state else (
+                    f", but {state!r}")
                 self.refused(sampler, state, "not a state_dict of " +
-                             type(sampler).__name__)
+                             type(sampler).__name__ + said)
             state = raw(good)
             for bit in range(8 * len(state)):
                 flipped = bytearray(state)

@@ -228,7 +228,9 @@ by_history() {
     status 1 bin/indices --state saved --epoch 1 --steps 0..0
     finds 'step 0 of epoch 1: the run has not served it' err
     status 1 bin/indices --state saved --world-size 3 --epoch 0 --steps 5..5
-    finds 'its history knows ranks and batches' err
+    finds 'leave out --world-size: its history knows ranks and batches' err
+    status 1 bin/indices --state saved --batch-size 3 --epoch 0 --steps 5..5
+    finds 'leave out --batch-size: its history knows ranks and batches' err
     # The state alone, which knows what is to come.
     tail -c 112 saved >alone
     straight alone --epoch 1 --all --steps 3..4 >wanted
