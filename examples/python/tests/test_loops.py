@@ -350,14 +350,17 @@ class Unusual(unittest.TestCase):
 
     def test_a_fetch_that_fails(self):
         """Its batch is not received, until a later one is."""
-        for workers in 0, 2:
+        for workers, twice in (0, False), (2, False), (0, True):
             for bad in (0,), (3, 4), (8,), range(9):
                 sampler = Distributed(range(60), 1, 0, batch_size=7)
                 want = list(BatchSampler(Distributed(range(60), 1, 0), 7,
                                          False))
                 data = Failing({want[i][-1] for i in bad})
-                served = iter(DataLoader(data, 7, sampler=sampler,
-                                         num_workers=workers))
+                served = DataLoader(data, 7, sampler=sampler,
+                                    num_workers=workers)
+                if twice:
+                    served = StatefulLoader(served, sampler)
+                served = iter(served)
                 received = 0
                 for i in range(9):
                     if i in bad:
