@@ -384,20 +384,27 @@ class Unusual(unittest.TestCase):
                     raise queue.Empty
                 return index
 
+        class Own(torch.utils.data.DataLoader):     # As torchdata's.
+            def __iter__(self):
+                return super().__iter__()
+
         sampler = Distributed(range(18), 1, 0)
         order = list(sampler)
         bad = order[5]
-        sampler.begin(0)
-        loader = statesampler.CountingDataLoader(
-            Raises(), 4, sampler=sampler, collate_fn=list)
-        batches = iter(loader)
-        self.assertEqual(next(batches), order[:4])
-        with self.assertRaises(queue.Empty):
-            next(batches)
-        self.assertEqual(next(batches), order[8:12])
         again = Distributed(range(18), 1, 0)
-        again.load_state_dict(loader.state_dict())
-        self.assertEqual(list(again), order[12:])
+        kinds = Uncounted, Own, statesampler.CountingDataLoader
+        for kind, workers in itertools.product(kinds, (0, 1)):
+            sampler.begin(0)
+            loader = StatefulLoader(
+                kind(Raises(), 4, sampler=sampler, collate_fn=list,
+                     num_workers=workers), sampler)
+            batches = iter(loader)
+            self.assertEqual(next(batches), order[:4])
+            with self.assertRaises(queue.Empty):
+                next(batches)
+            self.assertEqual(next(batches), order[8:12])
+            again.load_state_dict(loader.state_dict())
+            self.assertEqual(list(again), order[12:])
 
         class Late(torch.utils.data.DataLoader):    # As one with a thread.
             def __iter__(self):
