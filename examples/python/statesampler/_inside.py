@@ -61,6 +61,9 @@ class Inside:
 
     over, batches, failed, smooth = False, 0, 0, True
 
+    def check_batch(self):
+        pass
+
     def broke_off(self):
         return True
 

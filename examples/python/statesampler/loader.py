@@ -4,9 +4,11 @@ import array
 import functools
 import itertools
 import queue
+import traceback
 import weakref
 
 from torch.utils.data import BatchSampler, DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from ._arguments import Fixed, whole
 from ._inside import Inside, check_length, look_into, sampler_of
@@ -41,7 +43,7 @@ class _Counted:
         except Exception as error:
             # It is passed over, unless it is only late: the next batch counts
             # for both.
-            loop.failed += not self._is_late(error)
+            loop.failed += not _is_late(error)
             loop.smooth = False
             raise
         except BaseException:   # Nobody knows whether it is passed over.
@@ -53,15 +55,6 @@ class _Counted:
             loop.check_batch()
         loop.batches += 1
         return batch
-
-    def _is_late(self, error):
-        """Whether a thread's loader, or a DataLoader, has waited too long. (A
-        plain DataLoader raises Empty only if its dataset does.)"""
-        if isinstance(error, queue.Empty):
-            inner = type(getattr(self.loader, "loader", self.loader))
-            return getattr(inner, "__iter__", None) not in (
-                DataLoader.__iter__, CountingDataLoader.__iter__)
-        return str(error).startswith("DataLoader timed out")
 
     def _open(self):
         this, sampler = weakref.ref(self), self.loader._counts
@@ -91,6 +84,16 @@ class _Counted:
             "this loop cannot continue: another loop over its sampler, "
             "load_state_dict, set_start_iter, resize, weigh, a change of the "
             "epoch or an interrupt came in between")
+
+
+def _is_late(error):
+    """Whether a thread's loader, or a DataLoader, has waited too long. (Empty
+    that comes out of a DataLoader's iterator is its dataset's.)"""
+    if isinstance(error, queue.Empty):
+        return not any(
+            isinstance(frame.f_locals.get("self"), _BaseDataLoaderIter)
+            for frame, _ in traceback.walk_tb(error.__traceback__))
+    return str(error).startswith("DataLoader timed out")
 
 
 class _Stateful:

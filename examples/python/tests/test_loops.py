@@ -350,14 +350,17 @@ class Unusual(unittest.TestCase):
 
     def test_a_fetch_that_fails(self):
         """Its batch is not received, until a later one is."""
-        for workers in 0, 2:
+        for workers, twice in (0, False), (2, False), (0, True):
             for bad in (0,), (3, 4), (8,), range(9):
                 sampler = Distributed(range(60), 1, 0, batch_size=7)
                 want = list(BatchSampler(Distributed(range(60), 1, 0), 7,
                                          False))
                 data = Failing({want[i][-1] for i in bad})
-                served = iter(DataLoader(data, 7, sampler=sampler,
-                                         num_workers=workers))
+                served = DataLoader(data, 7, sampler=sampler,
+                                    num_workers=workers)
+                if twice:
+                    served = StatefulLoader(served, sampler)
+                served = iter(served)
                 received = 0
                 for i in range(9):
                     if i in bad:
@@ -381,20 +384,27 @@ class Unusual(unittest.TestCase):
                     raise queue.Empty
                 return index
 
+        class Own(torch.utils.data.DataLoader):     # As torchdata's.
+            def __iter__(self):
+                return super().__iter__()
+
         sampler = Distributed(range(18), 1, 0)
         order = list(sampler)
         bad = order[5]
-        sampler.begin(0)
-        loader = statesampler.CountingDataLoader(
-            Raises(), 4, sampler=sampler, collate_fn=list)
-        batches = iter(loader)
-        self.assertEqual(next(batches), order[:4])
-        with self.assertRaises(queue.Empty):
-            next(batches)
-        self.assertEqual(next(batches), order[8:12])
         again = Distributed(range(18), 1, 0)
-        again.load_state_dict(loader.state_dict())
-        self.assertEqual(list(again), order[12:])
+        kinds = Uncounted, Own, statesampler.CountingDataLoader
+        for kind, workers in itertools.product(kinds, (0, 1)):
+            sampler.begin(0)
+            loader = StatefulLoader(
+                kind(Raises(), 4, sampler=sampler, collate_fn=list,
+                     num_workers=workers), sampler)
+            batches = iter(loader)
+            self.assertEqual(next(batches), order[:4])
+            with self.assertRaises(queue.Empty):
+                next(batches)
+            self.assertEqual(next(batches), order[8:12])
+            again.load_state_dict(loader.state_dict())
+            self.assertEqual(list(again), order[12:])
 
         class Late(torch.utils.data.DataLoader):    # As one with a thread.
             def __iter__(self):
