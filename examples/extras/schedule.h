@@ -396,16 +396,29 @@ static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
         }
 }
 
-/* ESTEPS: a source with a share has no steps. */
+/* Whether a source has a seat in the mix, which is not 2^32 - 1: unless it is
+   off, it has one if a whole epoch has steps, on the ranks of now. */
+static inline int schedule_has_seat(const statesampler_source *source)
+{
+    return source->in_mix.seat != 0xffffffffu;
+}
+
+/* ESTEPS: a source with a share has no steps. The present epoch may have some
+   that were served on other ranks: so a copy begins an epoch. */
 static inline int schedule_check_steps(const schedule *s,
                                        const statesampler_mix *mix)
 {
     uint32_t i;
 
-    for (i = 0; i < s->num_sources; i++)
-        if (s->sources[i].part != 0 &&
-            statesampler_num_steps(&mix->sources[i].sampler) == 0)
+    for (i = 0; i < s->num_sources; i++) {
+        statesampler own = mix->sources[i].sampler;
+
+        if (s->sources[i].part == 0 || schedule_has_seat(mix->sources + i))
+            continue;
+        statesampler_begin(&own, 0);
+        if (statesampler_num_steps(&own) == 0)
             return SCHEDULE_ESTEPS;
+    }
     return STATESAMPLER_OK;
 }
 
@@ -513,10 +526,12 @@ static inline int schedule_take_weights(schedule *s,
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
    by its turn it is, but it was weighed or loaded alone. That moves its base to
    its turn: so weights need not be compared at each turn, but once after that,
-   and at the base itself, where it may be done again. */
+   and at the base itself, where it may be done again. ESTEPS: on other ranks, a
+   source that has turns in the stage has no steps. */
 static inline int schedule_check(schedule *s, const statesampler_mix *mix)
 {
     const uint64_t turn = statesampler_mix_turn(mix);
+    int code = STATESAMPLER_OK;
     uint32_t i;
 
     if (mix->stop != STATESAMPLER_STOP_NEVER)
@@ -525,15 +540,22 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
-    if (turn != s->end && s->weights[0] == 0)
-        return schedule_take_weights(s, mix);
     if (turn == s->end ||
         (turn != mix->base_turn && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
     s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
-    for (i = 0; i < s->num_sources; i++)
-        if (mix->sources[i].in_mix.weight != s->weights[i])
+    if (s->weights[0] == 0)
+        code = schedule_take_weights(s, mix);
+    if (code != STATESAMPLER_OK)
+        return code;
+    for (i = 0; i < s->num_sources; i++) {
+        const uint32_t weight = mix->sources[i].in_mix.weight;
+
+        if (s->weights[0] != 0 && weight != s->weights[i])
             return SCHEDULE_EWEIGHTS;
+        if (weight != STATESAMPLER_OFF && !schedule_has_seat(mix->sources + i))
+            return SCHEDULE_ESTEPS;
+    }
     if (turn != mix->base_turn)
         s->checked = mix->base_turn;
     return STATESAMPLER_OK;
@@ -1055,6 +1077,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     s->begin = schedule_read(from + 8) & (~(uint64_t)0 >> 2);
     s->end = schedule_read(from + 16);
     schedule_reset_known(s);
+    s->checked = STATESAMPLER_NONE;
     s->weights[0] = 0;
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =

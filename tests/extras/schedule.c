@@ -1349,6 +1349,82 @@ static void test_no_steps(void)
     CHECK(schedule_seek(&r.s, &r.mix, 99, tell_bad, &what) == STATESAMPLER_OK);
 }
 
+/* A run of three sources, of which the first has too few samples for a step of
+   four ranks. */
+static void begin_few(run *r, uint32_t world_size, uint32_t batch_size,
+                      uint32_t tail)
+{
+    uint32_t i;
+
+    for (i = 0; i < 3; i++) {
+        statesampler_desc desc;
+
+        memset(&desc, 0, sizeof desc);
+        desc.num_samples = i == 0 ? 3 * batch_size : 1000;
+        desc.world_size = world_size;
+        desc.batch_size = batch_size;
+        desc.tail = tail;
+        desc.drop_last = tail != STATESAMPLER_TAIL_DROP;
+        CHECK(statesampler_init(&r->sources[i].sampler, &desc) ==
+              STATESAMPLER_OK);
+        r->sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&r->mix, r->sources, 3,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    schedule_init(&r->s, r->shares, r->weights, 3);
+    CHECK(schedule_set_start(&r->s, &r->mix) == STATESAMPLER_OK);
+}
+
+/* A source that has no steps on more ranks is found out at once, wherever it is
+   in its epoch: nothing is served then. */
+static void check_more_ranks(uint64_t turns, uint32_t batch_size, uint32_t tail)
+{
+    static run r, more;
+    unsigned char before[2 * STATE], after[2 * STATE];
+    bad what = {{2, 1, 1}, {0, 0, 0}, 20};
+    const int mid = turns % 20 != 0;
+    uint64_t turn;
+    size_t size;
+
+    begin_few(&r, 1, batch_size, tail);
+    for (turn = 0; turn < turns; turn++) {
+        CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+    }
+    size = save(&r, before);
+    begin_few(&more, 4, batch_size, tail);
+    load(&more, before, size);
+    CHECK(statesampler_mix_reshape(&r.mix, 0, 4) == STATESAMPLER_OK);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == SCHEDULE_ESTEPS);
+    size = save(&more, before);
+    CHECK(schedule_follow(&more.s, &more.mix, tell_bad, &what) ==
+          SCHEDULE_ESTEPS);
+    CHECK(schedule_at(&more.s, &more.mix, turns, NULL, NULL, NULL, tell_bad,
+                      &what) == SCHEDULE_ESTEPS);
+    CHECK(schedule_seek(&more.s, &more.mix, turns + 1, tell_bad, &what) ==
+          SCHEDULE_ESTEPS);
+    CHECK(save(&more, after) == size && memcmp(before, after, size) == 0);
+    /* Back on one rank, or without it, the run goes on. */
+    CHECK(statesampler_mix_reshape(&r.mix, 0, 1) == STATESAMPLER_OK);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == STATESAMPLER_OK);
+    what.share[0] = 0;
+    CHECK(schedule_follow(&more.s, &more.mix, tell_bad, &what) ==
+          (mid ? SCHEDULE_ESTEPS : STATESAMPLER_OK));
+}
+
+static void test_more_ranks(void)
+{
+    const uint64_t turns[4] = {0, 20, 23, 39};
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        check_more_ranks(turns[i], 8, STATESAMPLER_TAIL_PAD);
+        check_more_ranks(turns[i], 8, STATESAMPLER_TAIL_UNEVEN);
+        check_more_ranks(turns[i], 1, STATESAMPLER_TAIL_DROP);
+    }
+}
+
 /* What a plan is that is impossible from a turn on. */
 typedef struct broken {
     story tale;
@@ -1538,6 +1614,7 @@ int main(int argc, char **argv)
     test_tokens(reduced ? 3000 : 30000);
     test_size_of_shares();
     test_no_steps();
+    test_more_ranks();
     test_refused_seek(reduced ? 50 : 500);
     test_refusals();
     return check_done("schedule");

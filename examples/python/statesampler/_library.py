@@ -263,6 +263,7 @@ _FUNCTIONS = (
      "schedule_start"),
     (_int, [_pointer, _pointer, _sets(Stages), _pointer, _u32],
      "schedule_follow"),
+    (_int, [_sets(Stages), _pointer], "schedule_check"),
     (_int, [_pointer, _sets(Stages), _pointer, _u32], "schedule_over"),
     (None, [_sets(Stages)], "schedule_sums schedule_forget"),
     (None, [_sets(Stages), _pointer, _u64], "schedule_owe"),
