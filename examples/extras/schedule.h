@@ -849,10 +849,39 @@ static inline int schedule_move(schedule *s, statesampler_mix *mix,
     return code;
 }
 
+/* Moves to a turn of the present stage or of a later one. */
+static inline int schedule_go(schedule *s, statesampler_mix *mix, uint64_t turn,
+                              schedule_plan *plan, void *context)
+{
+    int code = STATESAMPLER_OK;
+
+    if (turn > s->end)
+        code = schedule_seek_on(s, mix, turn, plan, context);
+    schedule_reset_known(s);
+    return code == STATESAMPLER_OK ? schedule_move(s, mix, turn, plan, context)
+                                   : code;
+}
+
+/* Moves to a turn from turn 0 on. */
+static inline int schedule_go_again(schedule *s, statesampler_mix *mix,
+                                    uint64_t turn, schedule_plan *plan,
+                                    void *context)
+{
+    int code = schedule_check_start(s, turn, plan, context);
+
+    if (code == STATESAMPLER_OK)
+        code = SCHEDULE_BEGIN(s, mix);
+    if (code != STATESAMPLER_OK)
+        return code;
+    schedule_restart(s);
+    return schedule_go(s, mix, turn, plan, context);
+}
+
 /* Moves to any turn, in the time that it takes to plan the stages between; back
-   to an earlier stage, those from turn 0 on. A run that goes back is one that
-   goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
-   is in an earlier stage, and turn 0 is not known, or the schedule began in
+   to an earlier stage, or to before a history that was begun in mid-run, those
+   from turn 0 on. A run that goes back so is one that goes straight from turn
+   0, as its ranks and batches are now. ETURN: the turn is before the present
+   stage or such a history, and turn 0 is not known, or the schedule began in
    mid-run. ETOKENS: other stages are not known. If a stage on the way is
    impossible, or a history is full, both are then at its beginning, or at that
    of one before it. */
@@ -862,18 +891,14 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
 {
     int code = schedule_check(s, mix);
 
-    if (code == STATESAMPLER_OK && schedule_is_past(s, mix, turn)) {
-        code = schedule_check_start(s, turn, plan, context);
-        if (code == STATESAMPLER_OK)
-            code = SCHEDULE_BEGIN(s, mix);
-        if (code == STATESAMPLER_OK)
-            schedule_restart(s);
-    }
-    if (code == STATESAMPLER_OK && turn > s->end)
-        code = schedule_seek_on(s, mix, turn, plan, context);
-    schedule_reset_known(s);
-    return code == STATESAMPLER_OK ? schedule_move(s, mix, turn, plan, context)
-                                   : code;
+    if (code != STATESAMPLER_OK)
+        return code;
+    code = STATESAMPLER_ERANGE_BASE; /* as a history says it, too */
+    if (!schedule_is_past(s, mix, turn))
+        code = schedule_go(s, mix, turn, plan, context);
+    if (code == STATESAMPLER_ERANGE_BASE)
+        code = schedule_go_again(s, mix, turn, plan, context);
+    return code;
 }
 
 /* Goes on to the beginning of the next stage, of which nothing is noted. */
