@@ -95,7 +95,7 @@ typedef struct schedule_source {
     int64_t owed;    /* tokens; or turns in units of 1 / ONE */
     int64_t due;     /* turns, with what is owed, in units of 1 / ONE */
     int64_t kept;    /* what was owed where the mix is */
-    uint64_t epoch;  /* at turn 0; NONE: not known */
+    uint64_t epoch;  /* at turn 0 */
 } schedule_source;
 
 typedef struct schedule {
@@ -103,6 +103,7 @@ typedef struct schedule {
     uint32_t *weights; /* of the present stage, as mix_weigh takes them; the
                           first is 0: not known */
     uint32_t num_sources;
+    uint32_t started; /* private: whether epochs at turn 0 are known */
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
        the stage are of tokens; whether it began in mid-run; the mix's base when
@@ -179,12 +180,10 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->weights = weights;
     s->num_sources = num_sources;
     s->begin = s->end = s->checked = 0;
-    s->by_tokens = s->late = 0;
+    s->started = s->by_tokens = s->late = 0;
     schedule_reset_known(s);
     memset(sources, 0, num_sources * sizeof *sources);
     memset(weights, 0, num_sources * sizeof *weights);
-    while (num_sources != 0)
-        sources[--num_sources].epoch = STATESAMPLER_NONE;
 }
 
 /* For a mix in mid-run: after schedule_init, the first stage begins at this
@@ -622,6 +621,7 @@ static inline int schedule_set_start(schedule *s, const statesampler_mix *mix)
     }
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].epoch = statesampler_epoch(&mix->sources[i].sampler);
+    s->started = 1;
     return STATESAMPLER_OK;
 }
 
@@ -678,7 +678,7 @@ static inline int schedule_is_past(const schedule *s,
 static inline int schedule_check_start(schedule *s, uint64_t turn,
                                        schedule_plan *plan, void *context)
 {
-    if (s->late || s->sources[0].epoch == STATESAMPLER_NONE)
+    if (s->late || !s->started)
         return SCHEDULE_ETURN;
     if (turn > plan(s, 0, context) && s->sources[0].mean != 0)
         return SCHEDULE_ETOKENS;

@@ -766,6 +766,19 @@ static void test_start(void)
     CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
     CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) ==
           STATESAMPLER_OK);
+
+    /* The first source may begin in any epoch. */
+    begin(&small, &two);
+    statesampler_begin(&small.sources[0].sampler, STATESAMPLER_NONE);
+    CHECK(statesampler_mix_init(&small.mix, small.sources, 2, two.stop) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_set_start(&small.s, &small.mix) == STATESAMPLER_OK);
+    take(&small, &two, 60);
+    CHECK(schedule_seek(&small.s, &small.mix, 5, tell, &two) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_seek(&small.s, &small.mix, 0, tell, &two) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_epoch(&small.sources[0].sampler) == STATESAMPLER_NONE);
 }
 
 /* The turn in so many stages from here at which a source's sample comes, if the

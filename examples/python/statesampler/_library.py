@@ -178,9 +178,9 @@ class Stretch(ctypes.Structure):
 class Stages(ctypes.Structure):
     """schedule.h's schedule."""
     _fields_ = [("sources", ctypes.c_void_p), ("weights", ctypes.c_void_p),
-                ("num_sources", _u32), ("begin", _u64), ("end", _u64),
-                ("known", _u64), ("by_tokens", _u32), ("late", _u32),
-                ("checked", _u64)]
+                ("num_sources", _u32), ("started", _u32), ("begin", _u64),
+                ("end", _u64), ("known", _u64), ("by_tokens", _u32),
+                ("late", _u32), ("checked", _u64)]
 
 
 class Tickets(ctypes.Structure):
