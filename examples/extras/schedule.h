@@ -432,13 +432,15 @@ static inline void schedule_forget(schedule *s)
 }
 
 /* Plans the stage that begins at s->end, and changes nothing that a state has.
-   Sets its *turns, and *total. */
+   Sets its *turns, and *total. ERANGE_FAR: it begins at turn 2^62 or later. */
 static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
                                  const statesampler_mix *mix,
                                  schedule_plan *plan, void *context)
 {
     int code;
 
+    if (s->end >= STATESAMPLER_MAX_SAMPLES)
+        return STATESAMPLER_ERANGE_FAR;
     *turns = plan(s, s->end, context);
     if (*turns == 0 || *turns > SCHEDULE_MOST_TURNS)
         return SCHEDULE_ETURNS;
@@ -1048,7 +1050,7 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     if (size < needed)
         return STATESAMPLER_ECAPACITY;
     schedule_store(to, schedule_head(s));
-    /* No turn comes up to the two highest bits. */
+    /* No stage begins where it has one of the two highest bits. */
     schedule_store(to + 8, s->begin | (uint64_t)s->by_tokens << 63 |
                                (uint64_t)s->late << 62);
     schedule_store(to + 16, s->end);

@@ -951,6 +951,31 @@ static void test_far(void)
     CHECK(steps[2] > 5 && steps[2] < 15); /* 1e-8 of 6 or 7, every other time */
 }
 
+/* No stage begins at turn 2^62 or later, as a state has no room for that. */
+static void test_last_stage(void)
+{
+    static run r, other;
+    static unsigned char state[2 * STATE];
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    const uint64_t last = (uint64_t)1 << 62;
+    int code;
+
+    begin(&r, &tale);
+    CHECK(statesampler_mix_seek(&r.mix, last - 15) == STATESAMPLER_OK);
+    schedule_init(&r.s, r.shares, r.weights, 3);
+    schedule_start(&r.s, last - 15);
+    while ((code = schedule_follow(&r.s, &r.mix, tell, &tale)) ==
+           STATESAMPLER_OK) {
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+        begin(&other, &tale);
+        load(&other, state, save(&r, state));
+        CHECK(other.s.begin == r.s.begin && other.s.end == r.s.end);
+        CHECK(other.s.late == 1);
+    }
+    CHECK(code == STATESAMPLER_ERANGE_FAR);
+    CHECK(statesampler_mix_turn(&r.mix) >= last);
+}
+
 /* --- shares of tokens ----------------------------------------------------- */
 
 static uint32_t by_tokens(schedule *s, uint64_t turn, void *context)
@@ -1618,6 +1643,7 @@ int main(int argc, char **argv)
     test_start();
     test_locate(reduced ? 300 : 1000);
     test_far();
+    test_last_stage();
     test_longest();
     test_untold();
     test_turns_of();
