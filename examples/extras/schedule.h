@@ -22,7 +22,7 @@
    way. If `plan` depends on its arguments alone, schedule_seek goes to any
    turn, and schedule_at says what any turn serves: one of a stage to come, and
    after schedule_set_start also one of an earlier stage, if the schedule began
-   at turn 0.
+   at turn 0. (That is of a run with the ranks and batches of now.)
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
@@ -944,14 +944,14 @@ static inline int schedule_has_moved(schedule *s, const statesampler_mix *mix,
 #endif
 
 /* A rank's samples in any turn, as mix_at gives them: in the present stage, in
-   one to come, or in an earlier one. Those before a load or a change of ranks
-   are those of a run that goes straight from turn 0, as its ranks and batches
-   are now: what was served then is in a history. Errors: as schedule_seek. It
-   moves s and mix to the turn's stage, and notes nothing: ask copies, into
-   which you load the states. Asked in their order, turns cost least. EMOVED:
-   the copies were asked for a turn before those that they knew, and are of that
-   straight run now, or for one of a later stage, and the turn is before that:
-   load the states again. */
+   one to come, or in an earlier one. Those of earlier stages, and those before a
+   load or a change of ranks, are those of a run that goes straight from turn 0,
+   as its ranks and batches are now: what was served then is in a history.
+   Errors: as schedule_seek. It moves s and mix to the turn's stage, and notes
+   nothing: ask copies, into which you load the states. Asked in their order,
+   turns cost least. EMOVED: the copies were asked for a turn before those that
+   they knew, and are of that straight run now, or for one of a later stage, and
+   the turn is before that: load the states again. */
 static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
                               uint64_t *out, size_t *count, uint32_t *source,
                               schedule_plan *plan, void *context)
