@@ -439,9 +439,9 @@ static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
 {
     int code;
 
+    *turns = plan(s, s->end, context);
     if (s->end >= STATESAMPLER_MAX_SAMPLES)
         return STATESAMPLER_ERANGE_FAR;
-    *turns = plan(s, s->end, context);
     if (*turns == 0 || *turns > SCHEDULE_MOST_TURNS)
         return SCHEDULE_ETURNS;
     code = schedule_set_parts(s);
@@ -944,9 +944,9 @@ static inline int schedule_has_moved(schedule *s, const statesampler_mix *mix,
 #endif
 
 /* A rank's samples in any turn, as mix_at gives them: in the present stage, in
-   one to come, or in an earlier one. Those of earlier stages, and those before a
-   load or a change of ranks, are those of a run that goes straight from turn 0,
-   as its ranks and batches are now: what was served then is in a history.
+   one to come, or in an earlier one. Those of earlier stages, or before a load
+   or a change of ranks, are those of a run that goes straight from turn 0, as
+   its ranks and batches are now: what was served then is in a history.
    Errors: as schedule_seek. It moves s and mix to the turn's stage, and notes
    nothing: ask copies, into which you load the states. Asked in their order,
    turns cost least. EMOVED: the copies were asked for a turn before those that

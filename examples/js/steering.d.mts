@@ -116,11 +116,11 @@ export interface Stage {
     means?: Iterable<Whole> | null;
 }
 
-/** Weights that change often: each source gets its share of the turns to within
+/** Weights that change often: each source has its share of the turns to within
     about one. */
 export interface Schedule<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
-    /** The mix's next turn; follows first. */
+    /** The next turn; follows first. */
     next(): Turn<Indices<T>> | null;
     next<A extends IndexArray>(into: A): Turn<Plain<A>> | null;
     /** Where a stage ends, begins the next one. */
