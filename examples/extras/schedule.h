@@ -439,6 +439,7 @@ static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
 {
     int code;
 
+    *total = 0;
     *turns = plan(s, s->end, context);
     if (s->end >= STATESAMPLER_MAX_SAMPLES)
         return STATESAMPLER_ERANGE_FAR;
