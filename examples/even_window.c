@@ -6,10 +6,12 @@
    what is left: of 1,030 chunks in windows of 64 that is 6, and the last steps
    of an epoch have samples of these alone. The largest window that is at most
    as large, and leaves a last one that is at least two thirds full, is 61
-   here: sixteen windows of 61 chunks, and one of 54. A row has a step of 1,024
-   samples, and says from how many chunks these are, in windows of 64 and of 61.
-   `make examples/even_window.svg` draws the picture. A short last chunk stays
-   the last of the epoch, with either. */
+   here: sixteen windows of 61 chunks, and one of 54. (If `window` is small,
+   there may be none above half of it. Then the one whose last window is the
+   fullest is taken: for 211 chunks in windows of 15 that is 12.) A row has a
+   step of 1,024 samples, and says from how many chunks these are, in windows of
+   64 and of 61. `make examples/even_window.svg` draws the picture. A short last
+   chunk stays the last of the epoch, with either. */
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
 #include "example.h"
@@ -21,17 +23,27 @@ static const char usage[] =
     "Prints from how many chunks the samples of each step are, in windows of\n"
     "64 of 1,030 chunks, and in even ones.\n";
 
-/* The largest such window, if it is above half of `window`; else that. */
+/* How many chunks the last window has. */
+static uint64_t last(uint32_t chunks, uint32_t window)
+{
+    return chunks % window == 0 ? window : chunks % window;
+}
+
+/* The largest such window, if it is above half of `window`; else, of these, the
+   one whose last window is the fullest. */
 static uint32_t even(uint32_t chunks, uint32_t window)
 {
-    uint32_t less;
+    uint32_t fullest = window, less;
 
     for (less = window; less > window / 2; less--) {
-        if (chunks % less == 0 || 3 * (chunks % less) >= 2 * less) {
+        if (3 * last(chunks, less) >= 2 * (uint64_t)less) {
             return less;
         }
+        if (last(chunks, less) * fullest > last(chunks, fullest) * less) {
+            fullest = less;
+        }
     }
-    return window;
+    return fullest;
 }
 
 /* Sets from how many chunks the samples of each step are. */
@@ -87,7 +99,8 @@ int main(int argc, char **argv)
         printf("%d %u %u\n", step, plain[step], evened[step]);
     }
     example_close();
-    if (window != 61 || least(plain) != 6 || least(evened) < 54) {
+    if (window != 61 || least(plain) != 6 || least(evened) < 54 ||
+        even(211, 15) != 12) {
         example_fail(1, "FAILED, even windows do not mix better");
     }
     fprintf(stderr, "even_window: ok, each step has samples of %u chunks or "

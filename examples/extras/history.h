@@ -1725,7 +1725,9 @@ static inline int history_mix_differs(const statesampler_mix *a,
     return (int)differ;
 }
 
-/* As history_load. The last arguments are memory, as for history_mix_open. */
+/* As history_load. The last arguments are memory, as for history_mix_open.
+   ERANGE_FAR: with CARRY, a source has come 2^62 samples from where the history
+   began, over loads: begin a new one. */
 static inline int history_mix_load(history *h, statesampler_mix *mix,
                                    const void *saved, size_t saved_size,
                                    const void *state, size_t size,

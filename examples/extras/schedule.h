@@ -22,7 +22,7 @@
    way. If `plan` depends on its arguments alone, schedule_seek goes to any
    turn, and schedule_at says what any turn serves: one of a stage to come, and
    after schedule_set_start also one of an earlier stage, if the schedule began
-   at turn 0.
+   at turn 0. (That is of a run with the ranks and batches of now.)
 
    Shares by tokens: set sources[i].mean, and call schedule_had after each turn
    with what its batch had, on all ranks the same. What a source had too much of
@@ -95,7 +95,7 @@ typedef struct schedule_source {
     int64_t owed;    /* tokens; or turns in units of 1 / ONE */
     int64_t due;     /* turns, with what is owed, in units of 1 / ONE */
     int64_t kept;    /* what was owed where the mix is */
-    uint64_t epoch;  /* at turn 0; NONE: not known */
+    uint64_t epoch;  /* at turn 0 */
 } schedule_source;
 
 typedef struct schedule {
@@ -103,6 +103,7 @@ typedef struct schedule {
     uint32_t *weights; /* of the present stage, as mix_weigh takes them; the
                           first is 0: not known */
     uint32_t num_sources;
+    uint32_t started; /* private: whether epochs at turn 0 are known */
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
        the stage are of tokens; whether it began in mid-run; the mix's base when
@@ -179,12 +180,10 @@ static inline void schedule_init(schedule *s, schedule_source *sources,
     s->weights = weights;
     s->num_sources = num_sources;
     s->begin = s->end = s->checked = 0;
-    s->by_tokens = s->late = 0;
+    s->started = s->by_tokens = s->late = 0;
     schedule_reset_known(s);
     memset(sources, 0, num_sources * sizeof *sources);
     memset(weights, 0, num_sources * sizeof *weights);
-    while (num_sources != 0)
-        sources[--num_sources].epoch = STATESAMPLER_NONE;
 }
 
 /* For a mix in mid-run: after schedule_init, the first stage begins at this
@@ -396,16 +395,29 @@ static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
         }
 }
 
-/* ESTEPS: a source with a share has no steps. */
+/* Whether a source has a seat in the mix, which is not 2^32 - 1: unless it is
+   off, it has one if a whole epoch has steps, on the ranks of now. */
+static inline int schedule_has_seat(const statesampler_source *source)
+{
+    return source->in_mix.seat != 0xffffffffu;
+}
+
+/* ESTEPS: a source with a share has no steps. The present epoch may have some
+   that were served on other ranks: so a copy begins an epoch. */
 static inline int schedule_check_steps(const schedule *s,
                                        const statesampler_mix *mix)
 {
     uint32_t i;
 
-    for (i = 0; i < s->num_sources; i++)
-        if (s->sources[i].part != 0 &&
-            statesampler_num_steps(&mix->sources[i].sampler) == 0)
+    for (i = 0; i < s->num_sources; i++) {
+        statesampler own = mix->sources[i].sampler;
+
+        if (s->sources[i].part == 0 || schedule_has_seat(mix->sources + i))
+            continue;
+        statesampler_begin(&own, 0);
+        if (statesampler_num_steps(&own) == 0)
             return SCHEDULE_ESTEPS;
+    }
     return STATESAMPLER_OK;
 }
 
@@ -420,14 +432,17 @@ static inline void schedule_forget(schedule *s)
 }
 
 /* Plans the stage that begins at s->end, and changes nothing that a state has.
-   Sets its *turns, and *total. */
+   Sets its *turns, and *total. ERANGE_FAR: it begins at turn 2^62 or later. */
 static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
                                  const statesampler_mix *mix,
                                  schedule_plan *plan, void *context)
 {
     int code;
 
+    *total = 0;
     *turns = plan(s, s->end, context);
+    if (s->end >= STATESAMPLER_MAX_SAMPLES)
+        return STATESAMPLER_ERANGE_FAR;
     if (*turns == 0 || *turns > SCHEDULE_MOST_TURNS)
         return SCHEDULE_ETURNS;
     code = schedule_set_parts(s);
@@ -513,10 +528,12 @@ static inline int schedule_take_weights(schedule *s,
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
    by its turn it is, but it was weighed or loaded alone. That moves its base to
    its turn: so weights need not be compared at each turn, but once after that,
-   and at the base itself, where it may be done again. */
+   and at the base itself, where it may be done again. ESTEPS: on other ranks, a
+   source that has turns in the stage has no steps. */
 static inline int schedule_check(schedule *s, const statesampler_mix *mix)
 {
     const uint64_t turn = statesampler_mix_turn(mix);
+    int code = STATESAMPLER_OK;
     uint32_t i;
 
     if (mix->stop != STATESAMPLER_STOP_NEVER)
@@ -525,15 +542,22 @@ static inline int schedule_check(schedule *s, const statesampler_mix *mix)
         return STATESAMPLER_EMISMATCH_SOURCES;
     if (turn < s->begin || turn > s->end)
         return SCHEDULE_ETURN;
-    if (turn != s->end && s->weights[0] == 0)
-        return schedule_take_weights(s, mix);
     if (turn == s->end ||
         (turn != mix->base_turn && mix->base_turn == s->checked))
         return STATESAMPLER_OK;
     s->checked = STATESAMPLER_NONE; /* not seen, whatever is done after this */
-    for (i = 0; i < s->num_sources; i++)
-        if (mix->sources[i].in_mix.weight != s->weights[i])
+    if (s->weights[0] == 0)
+        code = schedule_take_weights(s, mix);
+    if (code != STATESAMPLER_OK)
+        return code;
+    for (i = 0; i < s->num_sources; i++) {
+        const uint32_t weight = mix->sources[i].in_mix.weight;
+
+        if (s->weights[0] != 0 && weight != s->weights[i])
             return SCHEDULE_EWEIGHTS;
+        if (weight != STATESAMPLER_OFF && !schedule_has_seat(mix->sources + i))
+            return SCHEDULE_ESTEPS;
+    }
     if (turn != mix->base_turn)
         s->checked = mix->base_turn;
     return STATESAMPLER_OK;
@@ -600,6 +624,7 @@ static inline int schedule_set_start(schedule *s, const statesampler_mix *mix)
     }
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].epoch = statesampler_epoch(&mix->sources[i].sampler);
+    s->started = 1;
     return STATESAMPLER_OK;
 }
 
@@ -656,7 +681,7 @@ static inline int schedule_is_past(const schedule *s,
 static inline int schedule_check_start(schedule *s, uint64_t turn,
                                        schedule_plan *plan, void *context)
 {
-    if (s->late || s->sources[0].epoch == STATESAMPLER_NONE)
+    if (s->late || !s->started)
         return SCHEDULE_ETURN;
     if (turn > plan(s, 0, context) && s->sources[0].mean != 0)
         return SCHEDULE_ETOKENS;
@@ -827,10 +852,39 @@ static inline int schedule_move(schedule *s, statesampler_mix *mix,
     return code;
 }
 
+/* Moves to a turn of the present stage or of a later one. */
+static inline int schedule_go(schedule *s, statesampler_mix *mix, uint64_t turn,
+                              schedule_plan *plan, void *context)
+{
+    int code = STATESAMPLER_OK;
+
+    if (turn > s->end)
+        code = schedule_seek_on(s, mix, turn, plan, context);
+    schedule_reset_known(s);
+    return code == STATESAMPLER_OK ? schedule_move(s, mix, turn, plan, context)
+                                   : code;
+}
+
+/* Moves to a turn from turn 0 on. */
+static inline int schedule_go_again(schedule *s, statesampler_mix *mix,
+                                    uint64_t turn, schedule_plan *plan,
+                                    void *context)
+{
+    int code = schedule_check_start(s, turn, plan, context);
+
+    if (code == STATESAMPLER_OK)
+        code = SCHEDULE_BEGIN(s, mix);
+    if (code != STATESAMPLER_OK)
+        return code;
+    schedule_restart(s);
+    return schedule_go(s, mix, turn, plan, context);
+}
+
 /* Moves to any turn, in the time that it takes to plan the stages between; back
-   to an earlier stage, those from turn 0 on. A run that goes back is one that
-   goes straight from turn 0, as its ranks and batches are now. ETURN: the turn
-   is in an earlier stage, and turn 0 is not known, or the schedule began in
+   to an earlier stage, or to before a history that was begun in mid-run, those
+   from turn 0 on. A run that goes back so is one that goes straight from turn
+   0, as its ranks and batches are now. ETURN: the turn is before the present
+   stage or such a history, and turn 0 is not known, or the schedule began in
    mid-run. ETOKENS: other stages are not known. If a stage on the way is
    impossible, or a history is full, both are then at its beginning, or at that
    of one before it. */
@@ -840,18 +894,14 @@ static inline int schedule_seek(schedule *s, statesampler_mix *mix,
 {
     int code = schedule_check(s, mix);
 
-    if (code == STATESAMPLER_OK && schedule_is_past(s, mix, turn)) {
-        code = schedule_check_start(s, turn, plan, context);
-        if (code == STATESAMPLER_OK)
-            code = SCHEDULE_BEGIN(s, mix);
-        if (code == STATESAMPLER_OK)
-            schedule_restart(s);
-    }
-    if (code == STATESAMPLER_OK && turn > s->end)
-        code = schedule_seek_on(s, mix, turn, plan, context);
-    schedule_reset_known(s);
-    return code == STATESAMPLER_OK ? schedule_move(s, mix, turn, plan, context)
-                                   : code;
+    if (code != STATESAMPLER_OK)
+        return code;
+    code = STATESAMPLER_ERANGE_BASE; /* as a history says it, too */
+    if (!schedule_is_past(s, mix, turn))
+        code = schedule_go(s, mix, turn, plan, context);
+    if (code == STATESAMPLER_ERANGE_BASE)
+        code = schedule_go_again(s, mix, turn, plan, context);
+    return code;
 }
 
 /* Goes on to the beginning of the next stage, of which nothing is noted. */
@@ -895,14 +945,14 @@ static inline int schedule_has_moved(schedule *s, const statesampler_mix *mix,
 #endif
 
 /* A rank's samples in any turn, as mix_at gives them: in the present stage, in
-   one to come, or in an earlier one. Those before a load or a change of ranks
-   are those of a run that goes straight from turn 0, as its ranks and batches
-   are now: what was served then is in a history. Errors: as schedule_seek. It
-   moves s and mix to the turn's stage, and notes nothing: ask copies, into
-   which you load the states. Asked in their order, turns cost least. EMOVED:
-   the copies were asked for a turn before those that they knew, and are of that
-   straight run now, or for one of a later stage, and the turn is before that:
-   load the states again. */
+   one to come, or in an earlier one. Those of earlier stages, or before a load
+   or a change of ranks, are those of a run that goes straight from turn 0, as
+   its ranks and batches are now: what was served then is in a history.
+   Errors: as schedule_seek. It moves s and mix to the turn's stage, and notes
+   nothing: ask copies, into which you load the states. Asked in their order,
+   turns cost least. EMOVED: the copies were asked for a turn before those that
+   they knew, and are of that straight run now, or for one of a later stage, and
+   the turn is before that: load the states again. */
 static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
                               uint64_t *out, size_t *count, uint32_t *source,
                               schedule_plan *plan, void *context)
@@ -1001,7 +1051,7 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     if (size < needed)
         return STATESAMPLER_ECAPACITY;
     schedule_store(to, schedule_head(s));
-    /* No turn comes up to the two highest bits. */
+    /* No stage begins where it has one of the two highest bits. */
     schedule_store(to + 8, s->begin | (uint64_t)s->by_tokens << 63 |
                                (uint64_t)s->late << 62);
     schedule_store(to + 16, s->end);
@@ -1055,6 +1105,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     s->begin = schedule_read(from + 8) & (~(uint64_t)0 >> 2);
     s->end = schedule_read(from + 16);
     schedule_reset_known(s);
+    s->checked = STATESAMPLER_NONE;
     s->weights[0] = 0;
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =

@@ -443,6 +443,10 @@ static int seek_both(statesampler_mix *mix, uint64_t turn)
 struct schedule;
 static int begin_both(const struct schedule *s, statesampler_mix *mix);
 
+/* Its codes go on with history.h's. */
+#undef statesampler_error
+#define statesampler_error history_error
+
 #define SCHEDULE_WEIGH weigh_both
 #define SCHEDULE_SEEK seek_both
 #define SCHEDULE_BEGIN begin_both
@@ -564,7 +568,5 @@ WEB(uint64_t *, start, (void))
 /* A string that ends with a zero byte. */
 WEB(const char *, error, (int code))
 {
-    return code <= SCHEDULE_ESHARES && code >= SCHEDULE_EWEIGHTS
-               ? schedule_error(code)
-               : history_error(code);
+    return schedule_error(code);
 }

@@ -15,8 +15,8 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     ETURN      the mix is elsewhere, or an earlier stage is not known
     ETOKENS    of tokens, other stages are not known
     ELATER     the sample is in none of the stages
-    ESTEPS     a source has a share, but no steps
-    EHAD       `had` was not told of a source
+    ESTEPS     a source with a share has no steps
+    EHAD       a source was not told of
     EWEIGHTS   the mix has not the weights of its stage */
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
@@ -26,7 +26,7 @@ export class SteeringError extends Error {
         "EEVENT" | "EEPOCH";
 }
 
-/** A sampler that notes each seek, begin, other shape, other length and load.
+/** A sampler that notes each seek, begin, shape, length and load.
     `at` and `locate` say what it serves as it is now; `history` says what the
     run has served. */
 export interface RecordedSampler<T extends number | bigint = number>
@@ -87,8 +87,8 @@ export interface History<T extends number | bigint = number> {
     /** The samples of a step, as often as it was served: by default in the
         present epoch, of rank 0. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
-    /** The places at which an epoch has served a sample, the first `limit` of
-        them (by default 1,000); if its own was skipped, as padding: position
+    /** Where an epoch has served a sample, at most `limit` (by default 1,000)
+        places; if its own was skipped, as padding: position
         is then numSamples or more. A mix needs a source; the epoch is its.
         EUNKNOWN: not found, and not all of the epoch is known. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
@@ -106,35 +106,34 @@ export const History: {
         saved: Uint8Array, options: { bigint?: boolean }): History<T>;
 };
 
-/** What a stage of a schedule is. */
+/** A stage of a schedule. */
 export interface Stage {
     /** Its length. */
     turns: Whole;
-    /** Of each source; 0: it has no turn. */
+    /** Of each source, 0 for none. */
     shares: Iterable<number>;
-    /** Shares are then of tokens: about how many a turn of each source has. */
+    /** For shares of tokens: about how many a turn of each source has. */
     means?: Iterable<Whole> | null;
 }
 
-/** Weights that change often: each source gets its share of the turns to within
+/** Weights that change often: each source has its share of the turns to within
     about one. */
 export interface Schedule<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
-    /** The mix's next turn; follows first. */
+    /** The next turn; follows first. */
     next(): Turn<Indices<T>> | null;
     next<A extends IndexArray>(into: A): Turn<Plain<A>> | null;
     /** Where a stage ends, begins the next one. */
     follow(): void;
-    /** To any turn below 2^45. Before the present stage: as if the run went
-        straight from turn 0, if it began there. Goes up to a stage that is
-        impossible. */
+    /** To any turn below 2^45; to earlier stages as if straight from turn 0, if
+        the run began there. Goes up to a stage that is impossible. */
     seek(turn: Whole): void;
     /** What a turn serves, in the same way. */
     at(turn: Whole): Turn<Indices<T>> | null;
     at<A extends IndexArray>(turn: Whole, into: A): Turn<Plain<A>> | null;
     /** As the mix's, but in this stage or in one of the next 10,000. */
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
-    /** After each turn, the tokens of its batch on all ranks. */
+    /** After each turn: its tokens on all ranks. */
     had(source: Whole, tokens: Whole): void;
     /** Save and load it with the mix. */
     save(): Bytes;

@@ -100,8 +100,8 @@ const bytesIn = (state) => fetched(bring(new Audit(), state));
 const KINDS = { [-1031]: "EEPOCH" };
 "ESHARES ETURNS EMEANS ESTOP ETURN ETOKENS EOWED ELATER ESTEPS EHAD EWEIGHTS"
     .split(" ").forEach((kind, i) => KINDS[-1301 - i] = kind);
-"EFULL EORDER EOTHER EEVENT"
-    .split(" ").forEach((kind, i) => KINDS[-1401 - i] = kind);
+"EORDER EOTHER EEVENT"
+    .split(" ").forEach((kind, i) => KINDS[-1402 - i] = kind);
 
 export class SteeringError extends Error {
     constructor(kind, message) {
@@ -545,10 +545,11 @@ export class Schedule extends Tagged {
             Object.defineProperty(mix, name, { configurable: true, value });
         for (const name of ["at", "locate", "next", "seek", "weigh"])
             define(name, (...given) => this[name](...given));
-        define("load", (state) => {
-            this.#own("load", state);
-            this.#seen = false;
-        });
+        for (const name of ["load", "reshape"])
+            define(name, (...given) => {
+                this.#own(name, ...given);
+                this.#seen = false;
+            });
     }
 
     /* A method of the mix's class. */
@@ -646,7 +647,7 @@ export class Schedule extends Tagged {
     follow() {
         const { turn } = this.#mix;
         if (!this.#seen || turn < this.#begin || turn >= this.#end)
-            this.#steer((s, copy) => c.schedule_follow(s, copy), null);
+            this.#steer(c.schedule_follow, null);
     }
 
     /* The mix's next turn. */

@@ -7,12 +7,28 @@
 static history scheduled;
 #define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&scheduled, mix, weights)
 #define SCHEDULE_SEEK(mix, turn) history_mix_seek(&scheduled, mix, turn)
+#define SCHEDULE_BEGIN(s, mix) begin_scheduled(s, mix)
+struct schedule;
+static int begin_scheduled(const struct schedule *s, statesampler_mix *mix);
 #include "examples/extras/schedule.h"
-
 
 #include "../check.h"
 
 enum { EVENTS = 1000, STEPS = 20000, BATCH = 64, KEPT = 8 };
+
+static int can_begin;
+
+static int begin_scheduled(const schedule *s, statesampler_mix *mix)
+{
+    uint64_t epochs[100];
+
+    CHECK(s->num_sources <= 100);
+    if (!can_begin)
+        return schedule_refuse_begin(s, mix);
+    schedule_epochs(s, epochs);
+    return history_mix_begin(&scheduled, mix, statesampler_mix_epoch(mix),
+                             epochs);
+}
 
 /* A step that was served: its samples, rank by rank. */
 typedef struct record {
@@ -1065,6 +1081,58 @@ static void test_schedule(void)
     check_one_skip(&r, &s);
 }
 
+static uint32_t hundred_turns(schedule *s, uint64_t turn, void *context)
+{
+    (void)three_turns(s, turn / 100, context);
+    return 100;
+}
+
+/* Where a history was begun in mid-run, a seek to before it begins the mix
+   again, in the present stage as in an earlier one. */
+static void test_schedule_begun_again(void)
+{
+    const uint64_t turns[3] = {1049, 1000, 530};
+    static stage_run r;
+    static schedule_source shares[MANY];
+    schedule s;
+    int i;
+
+    for (i = 0; i < 6; i++) {
+        const uint64_t turn = turns[i / 2];
+        uint64_t sample = 0, straight = 1;
+        uint32_t source = 0, its = 1;
+        size_t count;
+
+        begin_stages(&r);
+        scheduled = r.h;
+        schedule_init(&s, shares, r.weights, r.mix.num_sources);
+        CHECK(schedule_set_start(&s, &r.mix) == STATESAMPLER_OK);
+        CHECK(schedule_seek(&s, &r.mix, turn, hundred_turns, NULL) ==
+              STATESAMPLER_OK);
+        CHECK(schedule_follow(&s, &r.mix, hundred_turns, NULL) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, &straight, &count, &its) == 1);
+        CHECK(schedule_seek(&s, &r.mix, 1050, hundred_turns, NULL) ==
+              STATESAMPLER_OK);
+        CHECK(history_mix_init(&scheduled, r.memory, sizeof r.memory, &r.mix) ==
+              STATESAMPLER_OK);
+        can_begin = i % 2;
+        if (!can_begin) {
+            CHECK(schedule_seek(&s, &r.mix, turn, hundred_turns, NULL) ==
+                  SCHEDULE_ETURN);
+            CHECK(statesampler_mix_turn(&r.mix) == 1050);
+            continue;
+        }
+        CHECK(schedule_seek(&s, &r.mix, turn, hundred_turns, NULL) ==
+              STATESAMPLER_OK);
+        CHECK(schedule_follow(&s, &r.mix, hundred_turns, NULL) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, &sample, &count, &source) == 1);
+        CHECK(sample == straight && source == its);
+    }
+    can_begin = 0;
+}
+
 /* Two turns, and a seek over stages. */
 static int seek_over(stage_run *r, schedule *s, schedule_source *shares,
                      size_t room)
@@ -1636,6 +1704,7 @@ int main(int argc, char **argv)
     test_many_sources(reduced ? 5 : 60);
     test_long_stages();
     test_schedule();
+    test_schedule_begun_again();
     test_full_schedule();
     test_full_stage();
     test_full();

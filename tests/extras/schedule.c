@@ -766,6 +766,19 @@ static void test_start(void)
     CHECK(save(&r, after) == size && memcmp(before, after, size) == 0);
     CHECK(schedule_seek(&r.s, &r.mix, r.s.begin, tell, &tale) ==
           STATESAMPLER_OK);
+
+    /* The first source may begin in any epoch. */
+    begin(&small, &two);
+    statesampler_begin(&small.sources[0].sampler, STATESAMPLER_NONE);
+    CHECK(statesampler_mix_init(&small.mix, small.sources, 2, two.stop) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_set_start(&small.s, &small.mix) == STATESAMPLER_OK);
+    take(&small, &two, 60);
+    CHECK(schedule_seek(&small.s, &small.mix, 5, tell, &two) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_seek(&small.s, &small.mix, 0, tell, &two) ==
+          STATESAMPLER_OK);
+    CHECK(statesampler_epoch(&small.sources[0].sampler) == STATESAMPLER_NONE);
 }
 
 /* The turn in so many stages from here at which a source's sample comes, if the
@@ -936,6 +949,31 @@ static void test_far(void)
     CHECK(sum == turn);
     CHECK(steps[1] > turn / 7 * 5 && steps[1] < turn / 6 * 5);
     CHECK(steps[2] > 5 && steps[2] < 15); /* 1e-8 of 6 or 7, every other time */
+}
+
+/* No stage begins at turn 2^62 or later, as a state has no room for that. */
+static void test_last_stage(void)
+{
+    static run r, other;
+    static unsigned char state[2 * STATE];
+    story tale = {3, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    const uint64_t last = (uint64_t)1 << 62;
+    int code;
+
+    begin(&r, &tale);
+    CHECK(statesampler_mix_seek(&r.mix, last - 15) == STATESAMPLER_OK);
+    schedule_init(&r.s, r.shares, r.weights, 3);
+    schedule_start(&r.s, last - 15);
+    while ((code = schedule_follow(&r.s, &r.mix, tell, &tale)) ==
+           STATESAMPLER_OK) {
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+        begin(&other, &tale);
+        load(&other, state, save(&r, state));
+        CHECK(other.s.begin == r.s.begin && other.s.end == r.s.end);
+        CHECK(other.s.late == 1);
+    }
+    CHECK(code == STATESAMPLER_ERANGE_FAR);
+    CHECK(statesampler_mix_turn(&r.mix) >= last);
 }
 
 /* --- shares of tokens ----------------------------------------------------- */
@@ -1349,6 +1387,82 @@ static void test_no_steps(void)
     CHECK(schedule_seek(&r.s, &r.mix, 99, tell_bad, &what) == STATESAMPLER_OK);
 }
 
+/* A run of three sources, of which the first has too few samples for a step of
+   four ranks. */
+static void begin_few(run *r, uint32_t world_size, uint32_t batch_size,
+                      uint32_t tail)
+{
+    uint32_t i;
+
+    for (i = 0; i < 3; i++) {
+        statesampler_desc desc;
+
+        memset(&desc, 0, sizeof desc);
+        desc.num_samples = i == 0 ? 3 * batch_size : 1000;
+        desc.world_size = world_size;
+        desc.batch_size = batch_size;
+        desc.tail = tail;
+        desc.drop_last = tail != STATESAMPLER_TAIL_DROP;
+        CHECK(statesampler_init(&r->sources[i].sampler, &desc) ==
+              STATESAMPLER_OK);
+        r->sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&r->mix, r->sources, 3,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    schedule_init(&r->s, r->shares, r->weights, 3);
+    CHECK(schedule_set_start(&r->s, &r->mix) == STATESAMPLER_OK);
+}
+
+/* A source that has no steps on more ranks is found out at once, wherever it is
+   in its epoch: nothing is served then. */
+static void check_more_ranks(uint64_t turns, uint32_t batch_size, uint32_t tail)
+{
+    static run r, more;
+    unsigned char before[2 * STATE], after[2 * STATE];
+    bad what = {{2, 1, 1}, {0, 0, 0}, 20};
+    const int mid = turns % 20 != 0;
+    uint64_t turn;
+    size_t size;
+
+    begin_few(&r, 1, batch_size, tail);
+    for (turn = 0; turn < turns; turn++) {
+        CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) ==
+              STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
+    }
+    size = save(&r, before);
+    begin_few(&more, 4, batch_size, tail);
+    load(&more, before, size);
+    CHECK(statesampler_mix_reshape(&r.mix, 0, 4) == STATESAMPLER_OK);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == SCHEDULE_ESTEPS);
+    size = save(&more, before);
+    CHECK(schedule_follow(&more.s, &more.mix, tell_bad, &what) ==
+          SCHEDULE_ESTEPS);
+    CHECK(schedule_at(&more.s, &more.mix, turns, NULL, NULL, NULL, tell_bad,
+                      &what) == SCHEDULE_ESTEPS);
+    CHECK(schedule_seek(&more.s, &more.mix, turns + 1, tell_bad, &what) ==
+          SCHEDULE_ESTEPS);
+    CHECK(save(&more, after) == size && memcmp(before, after, size) == 0);
+    /* Back on one rank, or without it, the run goes on. */
+    CHECK(statesampler_mix_reshape(&r.mix, 0, 1) == STATESAMPLER_OK);
+    CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == STATESAMPLER_OK);
+    what.share[0] = 0;
+    CHECK(schedule_follow(&more.s, &more.mix, tell_bad, &what) ==
+          (mid ? SCHEDULE_ESTEPS : STATESAMPLER_OK));
+}
+
+static void test_more_ranks(void)
+{
+    const uint64_t turns[4] = {0, 20, 23, 39};
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        check_more_ranks(turns[i], 8, STATESAMPLER_TAIL_PAD);
+        check_more_ranks(turns[i], 8, STATESAMPLER_TAIL_UNEVEN);
+        check_more_ranks(turns[i], 1, STATESAMPLER_TAIL_DROP);
+    }
+}
+
 /* What a plan is that is impossible from a turn on. */
 typedef struct broken {
     story tale;
@@ -1529,6 +1643,7 @@ int main(int argc, char **argv)
     test_start();
     test_locate(reduced ? 300 : 1000);
     test_far();
+    test_last_stage();
     test_longest();
     test_untold();
     test_turns_of();
@@ -1538,6 +1653,7 @@ int main(int argc, char **argv)
     test_tokens(reduced ? 3000 : 30000);
     test_size_of_shares();
     test_no_steps();
+    test_more_ranks();
     test_refused_seek(reduced ? 50 : 500);
     test_refusals();
     return check_done("schedule");

@@ -1225,6 +1225,28 @@ test("a schedule: where a sample comes", () => {
     refuses([empty], () => empty.next(), { kind: "ESTEPS" });
 });
 
+test("a source with a share that has no steps on more ranks is refused", () => {
+    const made = (worldSize) => {
+        const mix = new RecordedMix([20, 900, 900].map((numSamples) => ({
+            numSamples, batchSize: 8, dropLast: true })),
+            { stop: "never", worldSize, rank: 0 });
+        return [mix, new Schedule(mix, () =>
+            ({ turns: 20, shares: [2, 1, 1] }))];
+    };
+    for (const turns of [0, 20, 23, 39]) {
+        const [mix, schedule] = made(1), [more, its] = made(4);
+        range(turns).forEach(() => mix.next());
+        more.load(mix.save());
+        its.load(schedule.save());
+        mix.reshape({ worldSize: 4, rank: 0 });
+        refuses([mix, schedule], () => mix.next(), { kind: "ESTEPS" });
+        refuses([more, its], () => more.next(), { kind: "ESTEPS" });
+        refuses([more, its], () => more.at(turns), { kind: "ESTEPS" });
+        mix.reshape({ worldSize: 1, rank: 0 });
+        same(mix.next() !== null, true);
+    }
+});
+
 test("a schedule of a recorded mix notes its weights", () => {
     const mix = new RecordedMix([DESC, DESC, DESC], { stop: "never" });
     const schedule = new Schedule(mix, (turn) =>

@@ -178,9 +178,9 @@ class Stretch(ctypes.Structure):
 class Stages(ctypes.Structure):
     """schedule.h's schedule."""
     _fields_ = [("sources", ctypes.c_void_p), ("weights", ctypes.c_void_p),
-                ("num_sources", _u32), ("begin", _u64), ("end", _u64),
-                ("known", _u64), ("by_tokens", _u32), ("late", _u32),
-                ("checked", _u64)]
+                ("num_sources", _u32), ("started", _u32), ("begin", _u64),
+                ("end", _u64), ("known", _u64), ("by_tokens", _u32),
+                ("late", _u32), ("checked", _u64)]
 
 
 class Tickets(ctypes.Structure):
@@ -263,6 +263,7 @@ _FUNCTIONS = (
      "schedule_start"),
     (_int, [_pointer, _pointer, _sets(Stages), _pointer, _u32],
      "schedule_follow"),
+    (_int, [_sets(Stages), _pointer], "schedule_check"),
     (_int, [_pointer, _sets(Stages), _pointer, _u32], "schedule_over"),
     (None, [_sets(Stages)], "schedule_sums schedule_forget"),
     (None, [_sets(Stages), _pointer, _u64], "schedule_owe"),

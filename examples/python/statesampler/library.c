@@ -439,6 +439,12 @@ EXPORT(int, schedule_follow,
     return code;
 }
 
+/* OK if the mix can go on in the schedule's stage. */
+EXPORT(int, schedule_check, (schedule *s, const statesampler_mix *mix))
+{
+    return schedule_check(s, mix);
+}
+
 /* Passes over the next stage, and adds its turns to those of schedule_sums. The
    mix stays. */
 EXPORT(int, schedule_over,

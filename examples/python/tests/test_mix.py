@@ -563,6 +563,24 @@ class Schedules(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "mean"):
                 Mix([9, 9], 0, 1, schedule=Schedule(five, means=means))
 
+    def test_no_steps_on_more_ranks(self):
+        """A dataset with a share that has none is an error in any stage."""
+        table = Schedule(lambda turn: (20, {"a": 2, "b": 1}))
+        for turns in 0, 20, 23, 39:
+            mix, more = (Mix({"a": 20, "b": 900}, 0, world, 8, drop_last=True,
+                             schedule=table) for world in (1, 4))
+            for _ in range(turns):
+                next(mix)
+            before = more.save()
+            with self.assertRaisesRegex(ValueError, "has no steps"):
+                more.load(mix.save())
+                self.assertEqual(turns % 20, 0)
+                next(more)
+            if turns % 20:
+                self.assertEqual(more.save(), before)
+            mix.load(mix.save())
+            self.assertEqual(len(next(mix)), 8)
+
 
 class Names(unittest.TestCase):
     def test_they_come_and_go(self):
