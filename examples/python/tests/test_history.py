@@ -251,9 +251,12 @@ class Histories(unittest.TestCase):
             except ValueError as error:
                 self.assertRegex(str(error), f"step {step} of epoch {epoch}: "
                                  "(skipped at|this state knows|the run has "
-                                 "not served)")
+                                 "not served|not served since)")
+                first = run.known[::-1] if run.carries else run.known
+                self.assertEqual(
+                    "since" in str(error) or "knows" in str(error),
+                    first[0] > 0 if run.carries else first > (epoch, 0))
                 if "knows" in str(error):
-                    first = run.known[::-1] if run.carries else run.known
                     self.assertLess((step, epoch) if run.carries else
                                     (epoch, step), first)
 
@@ -745,6 +748,37 @@ class Histories(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "before the base"):
             mix.seek(40)
         self.assertEqual(mix.step, 61)
+
+    def test_begun_in_mid_run(self):
+        """What may have been served before a history began is not said to have
+        been skipped, nor never served."""
+        for one in Sampler(1000, 0, 1, 4), Mix([1000, 1000], 0, 1, 4):
+            for _ in range(180):
+                next(one)
+            one.seek(150)
+            one.load(one.save(history=False))
+            one.seek(170)
+            next(one)
+            with self.assertRaisesRegex(ValueError, "epoch 0: this state knows "
+                                        "step 150 of epoch 0 and later"):
+                one.at(149)
+            known = "not served since step 150 of epoch 0, where this history "
+            known += "begins"
+            with self.assertRaisesRegex(ValueError,
+                                        f"^step 160 of epoch 0: {known}$"):
+                one.at(160)
+            with open(self.path, "wb") as file:
+                file.write(one.save())
+            for step in 160, 175, 9999:
+                self.assertEqual(self.ask("--steps", step),
+                                 (1, [f"step {step} of epoch 0: {known}\n"]))
+            one.begin(1)
+            with self.assertRaisesRegex(ValueError, known):
+                one.at(175, epoch=0)
+            one.seek(5)     # It knows all of this epoch.
+            with self.assertRaisesRegex(ValueError, "skipped at step 0 of "
+                                        "epoch 1 by a seek to 5"):
+                one.at(4)
 
     def test_a_sample_that_comes_often(self):
         """Its places are printed as they are found."""
