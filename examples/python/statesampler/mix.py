@@ -85,7 +85,9 @@ class Mix(Recorded, samplers.Mix):
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop=None, epoch=0, *, schedule=None,
                  **options):
-        names = list(lengths) if isinstance(lengths, dict) else None
+        # Their numbers, by which each is found at once.
+        names = ({name: i for i, name in enumerate(lengths)}
+                 if isinstance(lengths, dict) else None)
         lengths = items("lengths", lengths if names is None else
                         lengths.values())
         streams = (range(len(lengths)) if names is None else
@@ -185,7 +187,7 @@ class Mix(Recorded, samplers.Mix):
             return whole("dataset", dataset, 0, len(self._descs))
         if dataset not in (self._names or ()):
             raise ValueError(f"there is no dataset {shown(dataset)}")
-        return self._names.index(dataset)
+        return self._names[dataset]
 
     def seek(self, step):
         if not self._running:

@@ -701,6 +701,26 @@ class Names(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "restart .* a str"):
             named.load(named.save(), restart="no")
 
+    def test_many(self):
+        """Names are not compared with all others."""
+        compared = []
+
+        class Name(str):
+            __hash__ = str.__hash__
+
+            def __eq__(self, other):
+                compared.append(other)
+                return str(self) == str(other)
+
+        lengths = {Name(i): 9 for i in range(400)}
+        shares = {Name(i): 1 for i in range(400)}
+        mix = Mix(lengths, 0, 1, shares, schedule=Schedule([(1, shares)],
+                                                           shares))
+        for _ in range(4):
+            mix.had(1, Name(next(mix)[0] // 9))
+        Mix(lengths, 0, 1, 1, shares).weigh(shares)
+        self.assertLess(len(compared), 30 * len(shares))
+
 
 class Sizes(unittest.TestCase):
     def test_a_batch_size_for_each(self):
