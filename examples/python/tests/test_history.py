@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+import warnings
 
 from common import EXAMPLES, ROOT, cases, main
 from statesampler import Ledger, Mix, Sampler, Schedule
@@ -738,6 +739,10 @@ class Histories(unittest.TestCase):
         mix.load(mix.save(history=False))
         mix.seek(100)
         mix._begin_history()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.refuses(mix, lambda: mix.seek(60), UserWarning)
+            self.refuses(mix, lambda: mix.seek(40), ValueError)
         with self.assertWarnsRegex(UserWarning, "began after this step, and "
                                    "begins anew at step 60 "):
             mix.seek(60)
@@ -748,6 +753,35 @@ class Histories(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "before the base"):
             mix.seek(40)
         self.assertEqual(mix.step, 61)
+
+    def refuses(self, one, act, kind):
+        """And changes nothing."""
+        before = one.save()
+        with self.assertRaises(kind):
+            act()
+        self.assertEqual(one.save(), before)
+
+    def test_warnings_as_errors(self):
+        """Nothing has been done when they come."""
+        one = Mix([1000, 1000], 0, 1, 1, schedule=Schedule(
+            [(None, [1, 1])], [10, 10]))
+        for _ in range(60):
+            next(one)
+            one.had(10)
+        one._begin_history()
+        next(one)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.refuses(one, lambda: one.seek(55), UserWarning)
+            one.had(10)     # of turn 60
+            with unittest.mock.patch("statesampler.recorded._MOST", 9):
+                for each in Sampler(9**9, 0, 1, 1), Mix([9**9], 0, 1, 1):
+                    for act in (lambda: each.seek(each.step + 7),
+                                lambda: each.begin(each.epoch + 1)):
+                        with contextlib.suppress(UserWarning):
+                            for _ in range(99):
+                                act()
+                        self.refuses(each, act, UserWarning)
 
     def test_begun_in_mid_run(self):
         """What may have been served before a history began is not said to have
