@@ -329,13 +329,11 @@ export class History extends Tagged {
         within([size], (at) => {
             put(at, this.#bytes);
             this.#used = check(c.find(at, size));
-            const [sources, epoch, step, carry, begin, samples] = told(6);
+            let carry, begin;
+            [this.#sources, this.#epoch, this.#step, carry, begin,
+             this.#samples] = told(6);
             this.#bytes = this.#bytes.subarray(Number(begin));
-            this.#sources = sources;
-            this.#epoch = epoch;
-            this.#step = step;
             this.#carry = carry === 1n;
-            this.#samples = samples;
         });
         this.#since = [this.#epoch, this.#step];
         if (this.#used > 0) {
@@ -583,7 +581,7 @@ export class Schedule extends Tagged {
 
     /* What JavaScript does while C runs. An error of it must not end C's call:
        it waits in `failed`. A plan that fails is an impossible stage for C. */
-    #hostOf(failed) {
+    #hostOf(failed, at) {
         const mix = this.#mix, count = this.#count;
         const tried = (act) => (given, more) => {
             try {
@@ -594,6 +592,7 @@ export class Schedule extends Tagged {
             }
         };
         return {
+            of: this, at,
             plan: tried((place, turn) => this.#ask(place, turn)),
             weigh: tried((at) => this.#own("weigh",
                 new Uint32Array(c.memory.buffer, at, count).slice())),
@@ -620,7 +619,7 @@ export class Schedule extends Tagged {
         within([bytes.length, struct.length], (s, copy) => {
             put(s, bytes);
             put(copy, struct);
-            host = this.#hostOf(failed);
+            host = this.#hostOf(failed, s);
             let code;
             try {
                 code = call(s, copy);
@@ -716,11 +715,15 @@ export class Schedule extends Tagged {
         });
     }
 
-    /* How many tokens the batch of a turn had, on all ranks together. */
+    /* How many tokens the batch of a turn had, on all ranks together. The copy
+       that asks a plan gets to know it, too. */
     had(source, tokens) {
         const number = half("source", source);
         const many = big("tokens", tokens, 31n);
-        this.#alone(0, (s) => c.schedule_had(s, number, many));
+        const tell = (s) => c.schedule_had(s, number, many);
+        this.#alone(0, tell);
+        if (host?.of === this)
+            tell(host.at);
     }
 
     save() {

@@ -1181,6 +1181,47 @@ test("a schedule: turns to come, asked after earlier ones", () => {
     }
 });
 
+/* It reports when it is asked, or just before, also for a look ahead and for a
+   seek, and of a stage that turns out to be impossible. */
+test("a schedule whose plan tells of the tokens itself", () => {
+    const run = (inPlan) => {
+        const mix = new Mix([DESC, DESC], { stop: "never" });
+        const sources = [], late = [];
+        let fails = false;
+        const report = () => {
+            for (const told of late.splice(0))
+                schedule.had(...told);
+        };
+        const schedule = new Schedule(mix, () => {
+            if (inPlan)
+                report();
+            return { turns: fails ? 0 : 10, shares: [1, 1],
+                     means: [100, 100] };
+        });
+        while (sources.length < 300) {
+            const { turn } = mix;
+            if (!inPlan)
+                report();
+            if (turn % 30 === 10)
+                schedule.at(turn);
+            fails = turn % 40 === 20;
+            if (fails)
+                assert.throws(() => schedule.follow(), { kind: "ETURNS" });
+            fails = false;
+            if (turn % 50 === 40)
+                schedule.seek(turn + 1);
+            const { source } = schedule.next();
+            sources.push(source);
+            late.push([source, source === 0 ? 300 : 100]);
+        }
+        return sources;
+    };
+    const sources = run(true);
+    same(sources, run(false));
+    const first = sources.filter((source) => source === 0).length;
+    assert.ok(Math.abs(first - 75) < 5, String(first));
+});
+
 test("a schedule: where a sample comes", () => {
     const sources = range(4).map((i) => ({ numSamples: 10 + i, batchSize: 2 }));
     for (const bigint of [false, true]) {
