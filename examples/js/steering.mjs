@@ -384,10 +384,18 @@ export class History extends Tagged {
                epoch;
     }
 
-    #unknown(what) {
-        const [epoch, step] = this.#since;
-        return new SteeringError("EUNKNOWN", `${what}: this history knows ` +
-                                 `${this.#name(epoch, step)} and later`);
+    /* Whether a place is before another one. */
+    #isBefore(epoch, step, [other, from]) {
+        return this.#carry || epoch === other ? step < from
+                                              : earlier(epoch, other);
+    }
+
+    /* An error if what is not found may have been served before all that it
+       knows; or null. */
+    #unknown(what, epoch) {
+        return this.#isBefore(epoch, 0n, this.#since) ? new SteeringError(
+            "EUNKNOWN", `${what}: not served since ${
+                this.#name(...this.#since)}, where this history begins`) : null;
     }
 
     #skipped(what, { end, to: [epoch, step] }) {
@@ -425,10 +433,8 @@ export class History extends Tagged {
         const at = big("step", step), epoch = big("epoch", asked.epoch);
         const rank = half("rank", asked.rank), what = this.#name(epoch, at);
         const servings = [];
-        const isBefore = ([other, from]) =>
-            this.#carry || epoch === other ? at < from
-                                           : earlier(epoch, other);
-        let why = isBefore(this.#since) ? this.#unknown(what) : null;
+        const isBefore = (place) => this.#isBefore(epoch, at, place);
+        let why;
         this.#stretches((r, stretch) => {
             if (!isBefore(stretch.end) || isBefore(stretch.begin))
                 return;
@@ -440,6 +446,7 @@ export class History extends Tagged {
         const all = servings.filter((one) => one !== null);
         if (all.length > 0)
             return all;
+        why ??= this.#unknown(what, epoch);
         this.#stretches((r, stretch) => {
             const passed = !isBefore(stretch.end) && isBefore(stretch.to);
             /* (This may take a mix past its stretch: it is the last.) */
@@ -489,10 +496,9 @@ export class History extends Tagged {
         });
         if (samples > 0n && number >= samples)
             throw outside("index", number, samples);
-        const [begins, at] = this.#since;
-        if (places.length === 0 && (earlier(epoch, begins) ||
-                                    epoch === begins && at > 0n))
-            throw this.#unknown(`sample ${number} in epoch ${epoch}`);
+        const why = this.#unknown(`sample ${number} in epoch ${epoch}`, epoch);
+        if (places.length === 0 && why)
+            throw why;
         return places.map((place) => ({ epoch: give(this, epoch),
                                         ...placeIn(this, place) }));
     }
