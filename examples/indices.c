@@ -228,6 +228,26 @@ static void tell_skipped(const history_stretch *stretch, uint64_t step)
                  r.epoch, stretch->end_step, stretch->end_epoch, what, to);
 }
 
+/* What is said of an epoch of which the history does not know the beginning:
+   the run may have served it before. */
+#define NOT_SINCE \
+    "not served since step %" PRIu64 " of epoch %" PRIu64 \
+    ", where this history begins"
+
+/* Ends if the run may have served a step before this stretch, its first. */
+static void explain_beginning(const history_stretch *stretch, uint64_t step)
+{
+    const uint64_t epoch = stretch->begin_epoch, begin = stretch->begin_step;
+
+    if (history_before(&saved, r.epoch, step, epoch, begin))
+        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": this history "
+                     "knows step %" PRIu64 " of epoch %" PRIu64 " and later",
+                     step, r.epoch, begin, epoch);
+    if (history_before(&saved, r.epoch, 0, epoch, begin))
+        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": " NOT_SINCE,
+                     step, r.epoch, begin, epoch);
+}
+
 /* Why no stretch has a step, in words. */
 static void explain(uint64_t step)
 {
@@ -237,13 +257,8 @@ static void explain(uint64_t step)
     int is_first = 1;
 
     for (open_walk(); (stretch = next_stretch()) != NULL; is_first = 0) {
-        if (is_first &&
-            history_before(&saved, r.epoch, step, stretch->begin_epoch,
-                           stretch->begin_step))
-            example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": this "
-                         "history knows step %" PRIu64 " of epoch %" PRIu64
-                         " and later", step, r.epoch, stretch->begin_step,
-                         stretch->begin_epoch);
+        if (is_first)
+            explain_beginning(stretch, step);
         if (history_skipped(stretch, r.epoch, step)) {
             if (read_served(step, 0, &count, &source))
                 tell_skipped(stretch, step);
@@ -350,11 +365,10 @@ static void print_not_served(uint64_t index, uint64_t samples,
         puts(statesampler_error(STATESAMPLER_ERANGE_INDEX));
         return;
     }
-    printf("not served");
     if (history_before(&saved, r.epoch, 0, first_epoch, first_step))
-        printf(" since step %" PRIu64 " of epoch %" PRIu64
-               ", where this history begins", first_step, first_epoch);
-    putchar('\n');
+        printf(NOT_SINCE "\n", first_step, first_epoch);
+    else
+        puts("not served");
 }
 
 /* The number of samples in a stretch; of a mix, in all of its datasets. */

@@ -5,7 +5,7 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
 /** An error of a history or a schedule. Its kind:
     ESKIPPED   the run has skipped the step
     EUNSERVED  the run has not served it
-    EUNKNOWN   it is before all that the history knows
+    EUNKNOWN   not served since the history begins
     EOTHER     the history and the state are of two runs
     EORDER     an event is after the state
     ESHARES    a share is negative or not finite, or all are 0
@@ -84,8 +84,8 @@ export interface History<T extends number | bigint = number> {
     readonly state: Bytes;
     /** The first step that it knows. */
     readonly since: { epoch: T; step: T };
-    /** The samples of a step, as often as it was served: by default in the
-        present epoch, of rank 0. */
+    /** The samples of a step, as often as it was served: by default of rank
+        0, in this epoch. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** Where an epoch has served a sample, at most `limit` (by default 1,000)
         places; if its own was skipped, as padding: position

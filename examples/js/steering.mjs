@@ -329,13 +329,11 @@ export class History extends Tagged {
         within([size], (at) => {
             put(at, this.#bytes);
             this.#used = check(c.find(at, size));
-            const [sources, epoch, step, carry, begin, samples] = told(6);
+            let carry, begin;
+            [this.#sources, this.#epoch, this.#step, carry, begin,
+             this.#samples] = told(6);
             this.#bytes = this.#bytes.subarray(Number(begin));
-            this.#sources = sources;
-            this.#epoch = epoch;
-            this.#step = step;
             this.#carry = carry === 1n;
-            this.#samples = samples;
         });
         this.#since = [this.#epoch, this.#step];
         if (this.#used > 0) {
@@ -386,10 +384,18 @@ export class History extends Tagged {
                epoch;
     }
 
-    #unknown(what) {
-        const [epoch, step] = this.#since;
-        return new SteeringError("EUNKNOWN", `${what}: this history knows ` +
-                                 `${this.#name(epoch, step)} and later`);
+    /* Whether a place is before another one. */
+    #isBefore(epoch, step, [other, from]) {
+        return this.#carry || epoch === other ? step < from
+                                              : earlier(epoch, other);
+    }
+
+    /* An error if what is not found may have been served before all that it
+       knows; or null. */
+    #unknown(what, epoch) {
+        return this.#isBefore(epoch, 0n, this.#since) ? new SteeringError(
+            "EUNKNOWN", `${what}: not served since ${
+                this.#name(...this.#since)}, where this history begins`) : null;
     }
 
     #skipped(what, { end, to: [epoch, step] }) {
@@ -427,10 +433,8 @@ export class History extends Tagged {
         const at = big("step", step), epoch = big("epoch", asked.epoch);
         const rank = half("rank", asked.rank), what = this.#name(epoch, at);
         const servings = [];
-        const isBefore = ([other, from]) =>
-            this.#carry || epoch === other ? at < from
-                                           : earlier(epoch, other);
-        let why = isBefore(this.#since) ? this.#unknown(what) : null;
+        const isBefore = (place) => this.#isBefore(epoch, at, place);
+        let why;
         this.#stretches((r, stretch) => {
             if (!isBefore(stretch.end) || isBefore(stretch.begin))
                 return;
@@ -442,6 +446,7 @@ export class History extends Tagged {
         const all = servings.filter((one) => one !== null);
         if (all.length > 0)
             return all;
+        why ??= this.#unknown(what, epoch);
         this.#stretches((r, stretch) => {
             const passed = !isBefore(stretch.end) && isBefore(stretch.to);
             /* (This may take a mix past its stretch: it is the last.) */
@@ -491,10 +496,9 @@ export class History extends Tagged {
         });
         if (samples > 0n && number >= samples)
             throw outside("index", number, samples);
-        const [begins, at] = this.#since;
-        if (places.length === 0 && (earlier(epoch, begins) ||
-                                    epoch === begins && at > 0n))
-            throw this.#unknown(`sample ${number} in epoch ${epoch}`);
+        const why = this.#unknown(`sample ${number} in epoch ${epoch}`, epoch);
+        if (places.length === 0 && why)
+            throw why;
         return places.map((place) => ({ epoch: give(this, epoch),
                                         ...placeIn(this, place) }));
     }
@@ -584,7 +588,7 @@ export class Schedule extends Tagged {
 
     /* What JavaScript does while C runs. An error of it must not end C's call:
        it waits in `failed`. A plan that fails is an impossible stage for C. */
-    #hostOf(failed) {
+    #hostOf(failed, at) {
         const mix = this.#mix, count = this.#count;
         const tried = (act) => (given, more) => {
             try {
@@ -595,6 +599,7 @@ export class Schedule extends Tagged {
             }
         };
         return {
+            of: this, at,
             plan: tried((place, turn) => this.#ask(place, turn)),
             weigh: tried((at) => this.#own("weigh",
                 new Uint32Array(c.memory.buffer, at, count).slice())),
@@ -621,7 +626,7 @@ export class Schedule extends Tagged {
         within([bytes.length, struct.length], (s, copy) => {
             put(s, bytes);
             put(copy, struct);
-            host = this.#hostOf(failed);
+            host = this.#hostOf(failed, s);
             let code;
             try {
                 code = call(s, copy);
@@ -717,11 +722,15 @@ export class Schedule extends Tagged {
         });
     }
 
-    /* How many tokens the batch of a turn had, on all ranks together. */
+    /* How many tokens the batch of a turn had, on all ranks together. The copy
+       that asks a plan gets to know it, too. */
     had(source, tokens) {
         const number = half("source", source);
         const many = big("tokens", tokens, 31n);
-        this.#alone(0, (s) => c.schedule_had(s, number, many));
+        const tell = (s) => c.schedule_had(s, number, many);
+        this.#alone(0, tell);
+        if (host?.of === this)
+            tell(host.at);
     }
 
     save() {

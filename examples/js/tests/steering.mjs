@@ -101,7 +101,7 @@ class Trial {
     /* Why a history does not have a step. */
     reason(history, at) {
         const { epoch, step } = history.since;
-        if (this.before(at, [epoch, step]))
+        if (this.before([at[0], 0], [epoch, step]))
             return "EUNKNOWN";
         return this.skips.some(([from, to]) =>
             !this.before(at, from) && this.before(at, to)) ? "ESKIPPED"
@@ -739,10 +739,10 @@ test("states without a history", () => {
     same(bare.since, { epoch: 0, step: 20 });
     same(hex(bare.state), hex(plain.save()));
     const before = { kind: "EUNKNOWN",
-                     message: /: this history knows step 20 of epoch 0 and/ };
+                     message: /: not served since step 20 of epoch 0, where / };
     assert.throws(() => bare.at(19), before);
     assert.throws(() => bare.locate(7), before);
-    assert.throws(() => bare.at(20), { kind: "EUNSERVED" });
+    assert.throws(() => bare.at(20), before);
     assert.throws(() => bare.at(3, { epoch: 1 }), { kind: "EUNSERVED" });
     for (const one of [bare, new History(new Sampler(DESC).save())])
         assert.throws(() => one.locate(500), /^RangeError: index must be below/);
@@ -753,7 +753,11 @@ test("states without a history", () => {
     const batch = run.next(), { history } = run;
     same([...history.at(20)[0].indices], [...batch]);
     assert.throws(() => history.at(19), before);
-    assert.throws(() => history.at(21), { kind: "EUNSERVED" });
+    assert.throws(() => history.at(21), before);
+    assert.throws(() => history.at(21, { epoch: 1 }), { kind: "EUNSERVED" });
+    run.seek(30); // over steps that it may have had before it came to 20
+    run.next();
+    assert.throws(() => run.history.at(25), before);
     const unknown = range(500).filter((index) => !batch.includes(index));
     assert.throws(() => history.locate(unknown[0]), before);
     same(history.locate(batch[1])[0].slot, 1);
@@ -769,7 +773,7 @@ test("states without a history", () => {
     for (const epoch of [3, 4])
         assert.throws(() => ofCarry.at(8, { epoch }), { kind: "EUNKNOWN" });
     for (const epoch of [2, 3])
-        assert.throws(() => ofCarry.at(9, { epoch }), { kind: "EUNSERVED" });
+        assert.throws(() => ofCarry.at(9, { epoch }), { kind: "EUNKNOWN" });
     const mix = new Mix([DESC, DESC]);
     mix.next();
     const ofMix = new History(mix.save());
@@ -779,7 +783,7 @@ test("states without a history", () => {
     recorded.load(mix.save());
     same(recorded.next().source, recorded.history.at(1)[0].source);
     assert.throws(() => recorded.history.at(0),
-                  /turn 0 of epoch 0: this history knows turn 1 of epoch 0/);
+                  /turn 0 of epoch 0: not served since turn 1 of epoch 0, /);
 });
 
 test("samples of an epoch within a step", () => {
@@ -1179,6 +1183,47 @@ test("a schedule: turns to come, asked after earlier ones", () => {
                 have[one] = mix.at(one);
         same(have.slice(25), range(60).map(() => mix.next()));
     }
+});
+
+/* It reports when it is asked, or just before, also for a look ahead and for a
+   seek, and of a stage that turns out to be impossible. */
+test("a schedule whose plan tells of the tokens itself", () => {
+    const run = (inPlan) => {
+        const mix = new Mix([DESC, DESC], { stop: "never" });
+        const sources = [], late = [];
+        let fails = false;
+        const report = () => {
+            for (const told of late.splice(0))
+                schedule.had(...told);
+        };
+        const schedule = new Schedule(mix, () => {
+            if (inPlan)
+                report();
+            return { turns: fails ? 0 : 10, shares: [1, 1],
+                     means: [100, 100] };
+        });
+        while (sources.length < 300) {
+            const { turn } = mix;
+            if (!inPlan)
+                report();
+            if (turn % 30 === 10)
+                schedule.at(turn);
+            fails = turn % 40 === 20;
+            if (fails)
+                assert.throws(() => schedule.follow(), { kind: "ETURNS" });
+            fails = false;
+            if (turn % 50 === 40)
+                schedule.seek(turn + 1);
+            const { source } = schedule.next();
+            sources.push(source);
+            late.push([source, source === 0 ? 300 : 100]);
+        }
+        return sources;
+    };
+    const sources = run(true);
+    same(sources, run(false));
+    const first = sources.filter((source) => source === 0).length;
+    assert.ok(Math.abs(first - 75) < 5, String(first));
 });
 
 test("a schedule: where a sample comes", () => {

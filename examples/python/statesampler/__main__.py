@@ -559,14 +559,9 @@ def history_where(run, epoch, index, steps):
             there = True
     if there:
         return True
-    said = f"{index}: epoch {epoch}: not served"
-    if index >= samples:
-        said = f"{index}: epoch {epoch}: {sentence(ERANGE_INDEX)}"
-    elif not run.knows_all_of(epoch):
-        begin_epoch, begin_step = run.first()
-        said += (f" since step {begin_step} of epoch {begin_epoch}, where this "
-                 "history begins")
-    print(said)
+    why = (sentence(ERANGE_INDEX) if index >= samples else
+           run.not_served(epoch))
+    print(f"{index}: epoch {epoch}: {why}")
     return False
 
 

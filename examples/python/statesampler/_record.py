@@ -154,6 +154,15 @@ class Record:
         """Whether it does not begin in mid-epoch or later."""
         return not c.record_before(self._record, epoch, 0, *self.first())
 
+    def not_served(self, epoch):
+        """What it says of an epoch's steps that it does not have, in words:
+        the run may have served them before it began."""
+        if self.knows_all_of(epoch):
+            return "not served"
+        begin_epoch, begin_step = self.first()
+        return (f"not served since step {begin_step} of epoch {begin_epoch}, "
+                "where this history begins")
+
     def at(self, epoch, step, rank):
         """The batch of a step that the run has passed, as it was served the
         last time. None past its epoch's end; ValueError if it was not
@@ -207,6 +216,7 @@ class Record:
     def why(self, epoch, step):
         """Why a step that the run has passed was not served, in words."""
         said = f"step {step} of epoch {epoch}: "
+        knows_all = self.knows_all_of(epoch)
         for number, stretch in enumerate(self.stretches()):
             begin = stretch.begin_epoch, stretch.begin_step
             unit = self._unit(epoch, step)
@@ -215,6 +225,8 @@ class Record:
                 return said + (
                     f"this state knows step {self._number(begin[1])} of epoch "
                     f"{begin[0]} and later; ask an earlier one")
+            if not knows_all:
+                return said + self.not_served(epoch)
             if (c.record_skipped(self._record, epoch, unit) and
                     self._exists(epoch, unit)):
                 by = (f"seek to {self._number(stretch.to_step)}"

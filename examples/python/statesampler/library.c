@@ -474,8 +474,8 @@ EXPORT(void, schedule_sums, (schedule *s))
     schedule_set_sums(s);
 }
 
-/* Says how many tokens a turn of a source had; OFF: the turn before the present
-   one. */
+/* Says how many tokens a turn of a source of the mix had; OFF: the turn before
+   the present one. */
 EXPORT(int, schedule_had,
        (schedule *s, const statesampler_mix *mix, uint32_t source,
         uint64_t tokens))
@@ -486,6 +486,10 @@ EXPORT(int, schedule_had,
         code = mix->turn == 0 ? SCHEDULE_ETURN
                               : statesampler_mix_at(mix, mix->turn - 1, NULL,
                                                     NULL, &source);
+    }
+    /* After a load only the mix knows what is off. */
+    if (code == 1 && mix->sources[source].in_mix.weight == STATESAMPLER_OFF) {
+        return STATESAMPLER_ERANGE_OFF;
     }
     return code == 1 ? schedule_had(s, source, tokens) : code;
 }

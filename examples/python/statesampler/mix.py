@@ -86,7 +86,9 @@ class Mix(Recorded, samplers.Mix):
     def __init__(self, lengths, rank=None, world_size=None, batch_size=1,
                  weights=None, stop=None, epoch=0, *, schedule=None,
                  **options):
-        names = list(lengths) if isinstance(lengths, dict) else None
+        # Their numbers, by which each is found at once.
+        names = ({name: i for i, name in enumerate(lengths)}
+                 if isinstance(lengths, dict) else None)
         lengths = items("lengths", lengths if names is None else
                         lengths.values())
         streams = (range(len(lengths)) if names is None else
@@ -187,7 +189,7 @@ class Mix(Recorded, samplers.Mix):
             return whole("dataset", dataset, 0, len(self._descs))
         if dataset not in (self._names or ()):
             raise ValueError(f"there is no dataset {shown(dataset)}")
-        return self._names.index(dataset)
+        return self._names[dataset]
 
     def seek(self, step):
         if not self._running:
@@ -256,15 +258,15 @@ class Mix(Recorded, samplers.Mix):
             self._running = ahead
         self._note(c.schedule_follow, self._running.place, *stage)
 
-    def _looked_up(self, turn, rank):
-        """A turn beyond the present stage, or a past one, of a run that goes
-        straight."""
+    def _ahead_to(self, turn):
+        """A copy at the stage of a turn beyond the present one, or of a past
+        turn, of a run that goes straight."""
         past = turn < self.step
         # With tokens it depends on what was told since.
         if (not self._ahead or self._running.tokens or
                 not self._ahead.reaches(turn, past)):
             self._ahead = self._look_ahead(from_start=past)
-        return self._ahead.at(turn, rank)
+        return self._ahead.mix_at(turn)
 
     def _at_start(self):
         """The schedule at turn 0, from which on earlier stages are found."""
@@ -291,8 +293,17 @@ class Mix(Recorded, samplers.Mix):
             step = whole("step", step, 0, TURNS)
             if step >= self._running.place.end or (
                     straight and step < self.step):
-                return self._looked_up(step, rank)
+                return self._ahead_to(step).at(step, rank)
         return super().at(step, rank, epoch, straight)
+
+    def padding(self, step, rank=None):
+        """As in Sampler. Stages of a schedule that have passed are a
+        ValueError."""
+        if self._running:
+            step = whole("step", step, 0, TURNS)
+            if step >= self._running.place.end:
+                return self._ahead_to(step).padding(step, rank)
+        return super().padding(step, rank)
 
     def _straight_on(self, find, index):
         if not self._running:

@@ -53,15 +53,16 @@ class Recorded(Fixed):
         while code == HISTORY_EFULL:
             if ctypes.sizeof(self._bytes) >= _MOST:
                 size = c.history_save(self._history)
-                self._begin_anew(f"has {size / 1e6:.1f} MB")
+                self._warn(f"has {size / 1e6:.1f} MB", self.step)
+                self._begin_history()
             else:
                 self._grow()
             code = function(self._history, self._memory, *arguments)
         check(code)
 
-    def _begin_anew(self, why):
-        self._begin_history()
-        warnings.warn(f"the history {why}, and begins anew at step {self.step} "
+    def _warn(self, why, step):
+        """Before anything is done, as a warning may be an error."""
+        warnings.warn(f"the history {why}, and begins anew at step {step} "
                       f"of epoch {self.epoch}: keep a state from before that "
                       "for questions about earlier steps", stacklevel=4)
 
@@ -73,8 +74,10 @@ class Recorded(Fixed):
             # That of a Mix can only be read from its beginning on.
             if getattr(error, "code", 0) != ERANGE_BASE:
                 raise
+            self._at(step)      # The error again if it is not known at all.
+            self._warn("began after this step", step)
             self._plain.seek(self, step)
-            self._begin_anew("began after this step")
+            self._begin_history()
 
     def go_to(self, step):
         """As if it had gone there by itself: nothing is noted."""

@@ -171,10 +171,11 @@ class Ahead:
                                 *self._running.next_stage()))
         self._first = place.begin
 
-    def at(self, turn, rank):
+    def mix_at(self, turn):
+        """The copy, at the stage of a turn."""
         while turn >= self._running.place.end:
             self._go_on()
-        return self._mix.at(turn, rank)
+        return self._mix
 
     def locate(self, find, index):
         """Where a sample comes, in its dataset's present epoch."""

@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+import warnings
 
 from common import EXAMPLES, ROOT, cases, main
 from statesampler import Ledger, Mix, Sampler, Schedule
@@ -251,9 +252,12 @@ class Histories(unittest.TestCase):
             except ValueError as error:
                 self.assertRegex(str(error), f"step {step} of epoch {epoch}: "
                                  "(skipped at|this state knows|the run has "
-                                 "not served)")
+                                 "not served|not served since)")
+                first = run.known[::-1] if run.carries else run.known
+                self.assertEqual(
+                    "since" in str(error) or "knows" in str(error),
+                    first[0] > 0 if run.carries else first > (epoch, 0))
                 if "knows" in str(error):
-                    first = run.known[::-1] if run.carries else run.known
                     self.assertLess((step, epoch) if run.carries else
                                     (epoch, step), first)
 
@@ -735,6 +739,10 @@ class Histories(unittest.TestCase):
         mix.load(mix.save(history=False))
         mix.seek(100)
         mix._begin_history()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.refuses(mix, lambda: mix.seek(60), UserWarning)
+            self.refuses(mix, lambda: mix.seek(40), ValueError)
         with self.assertWarnsRegex(UserWarning, "began after this step, and "
                                    "begins anew at step 60 "):
             mix.seek(60)
@@ -745,6 +753,66 @@ class Histories(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "before the base"):
             mix.seek(40)
         self.assertEqual(mix.step, 61)
+
+    def refuses(self, one, act, kind):
+        """And changes nothing."""
+        before = one.save()
+        with self.assertRaises(kind):
+            act()
+        self.assertEqual(one.save(), before)
+
+    def test_warnings_as_errors(self):
+        """Nothing has been done when they come."""
+        one = Mix([1000, 1000], 0, 1, 1, schedule=Schedule(
+            [(None, [1, 1])], [10, 10]))
+        for _ in range(60):
+            next(one)
+            one.had(10)
+        one._begin_history()
+        next(one)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.refuses(one, lambda: one.seek(55), UserWarning)
+            one.had(10)     # of turn 60
+            with unittest.mock.patch("statesampler.recorded._MOST", 9):
+                for each in Sampler(9**9, 0, 1, 1), Mix([9**9], 0, 1, 1):
+                    for act in (lambda: each.seek(each.step + 7),
+                                lambda: each.begin(each.epoch + 1)):
+                        with contextlib.suppress(UserWarning):
+                            for _ in range(99):
+                                act()
+                        self.refuses(each, act, UserWarning)
+
+    def test_begun_in_mid_run(self):
+        """What may have been served before a history began is not said to have
+        been skipped, nor never served."""
+        for one in Sampler(1000, 0, 1, 4), Mix([1000, 1000], 0, 1, 4):
+            for _ in range(180):
+                next(one)
+            one.seek(150)
+            one.load(one.save(history=False))
+            one.seek(170)
+            next(one)
+            with self.assertRaisesRegex(ValueError, "epoch 0: this state knows "
+                                        "step 150 of epoch 0 and later"):
+                one.at(149)
+            known = "not served since step 150 of epoch 0, where this history "
+            known += "begins"
+            with self.assertRaisesRegex(ValueError,
+                                        f"^step 160 of epoch 0: {known}$"):
+                one.at(160)
+            with open(self.path, "wb") as file:
+                file.write(one.save())
+            for step in 160, 175, 9999:
+                self.assertEqual(self.ask("--steps", step),
+                                 (1, [f"step {step} of epoch 0: {known}\n"]))
+            one.begin(1)
+            with self.assertRaisesRegex(ValueError, known):
+                one.at(175, epoch=0)
+            one.seek(5)     # It knows all of this epoch.
+            with self.assertRaisesRegex(ValueError, "skipped at step 0 of "
+                                        "epoch 1 by a seek to 5"):
+                one.at(4)
 
     def test_a_sample_that_comes_often(self):
         """Its places are printed as they are found."""

@@ -404,6 +404,21 @@ class Schedules(unittest.TestCase):
         self.assertEqual(mix.save(), before)
         mix.had(9, "a")
 
+    def test_tokens_of_a_dataset_that_is_off(self):
+        """Also after a load or a copy amid the stage."""
+        one, other = [Mix([100] * 3, 0, 1, 1, schedule=Schedule(
+            lambda turn: (10, [1, 1, 0]), means=[10] * 3)) for _ in range(2)]
+        for _ in range(10):
+            next(one)
+            one.had(10)
+            other.load(one.save())
+            for each in one, other, copy.deepcopy(one):
+                before = each.save()
+                with self.assertRaisesRegex(ValueError, "off"):
+                    each.had(5, 2)
+                self.assertEqual(each.save(), before)
+        other.had(5, 1)
+
     def test_tokens_of_no_turn(self):
         """had is of a turn that was served here, and that nobody told of; else
         nothing changes."""
@@ -703,6 +718,26 @@ class Names(unittest.TestCase):
                     self.assertIn(state[-300:], one.save())
         with self.assertRaisesRegex(ValueError, "restart .* a str"):
             named.load(named.save(), restart="no")
+
+    def test_many(self):
+        """Names are not compared with all others."""
+        compared = []
+
+        class Name(str):
+            __hash__ = str.__hash__
+
+            def __eq__(self, other):
+                compared.append(other)
+                return str(self) == str(other)
+
+        lengths = {Name(i): 9 for i in range(400)}
+        shares = {Name(i): 1 for i in range(400)}
+        mix = Mix(lengths, 0, 1, shares, schedule=Schedule([(1, shares)],
+                                                           shares))
+        for _ in range(4):
+            mix.had(1, Name(next(mix)[0] // 9))
+        Mix(lengths, 0, 1, 1, shares).weigh(shares)
+        self.assertLess(len(compared), 30 * len(shares))
 
 
 class Sizes(unittest.TestCase):

@@ -6,8 +6,8 @@ import unittest
 
 from common import cases, counted, main
 from statesampler import (Mix, PackedBatchSampler, RepeatSampler,
-                          RoundRobinBatchSampler, SpreadBatchSampler,
-                          StatefulDistributedSampler)
+                          RoundRobinBatchSampler, Schedule,
+                          SpreadBatchSampler, StatefulDistributedSampler)
 
 
 def without_repeats(sampler, ranks, first=0):
@@ -95,6 +95,26 @@ class Padding(unittest.TestCase):
         again = len(one) - 10       # Its turns.
         self.assertEqual({counts[index] for index in range(3)}, {again})
         self.assertEqual(repeats, again)
+
+    def test_stages_to_come(self):
+        """Also before their turns come, and where a stage has just ended."""
+        def stage(turn):
+            return 5, [1 + turn // 5 % 3, 1 + turn // 10 % 2, 1]
+
+        one = Mix([10, 7, 300], 3, 4, 3, schedule=Schedule(stage))
+        ahead = [one.padding(turn) for turn in range(60)]
+        others = [one.padding(turn, 2) for turn in range(60)]
+        again = Mix([10, 7, 300], 2, 4, 3, schedule=Schedule(stage))
+        for turn in range(60):
+            self.assertEqual(one.padding(turn), ahead[turn])
+            for each, said in (one, ahead), (again, others):
+                next(each)
+                self.assertEqual(each.padding(turn), said[turn])
+        self.assertGreater(sum(ahead), 20)
+        with self.assertRaisesRegex(ValueError, "before the base"):
+            one.padding(20)
+        with self.assertRaisesRegex(ValueError, "step should be an int"):
+            one.padding(2**45)
 
     def test_spread(self):
         some = 0

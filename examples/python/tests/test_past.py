@@ -311,7 +311,8 @@ class Pasts(unittest.TestCase):
             self.assertEqual([*map(int, said.split(":")[1].split())], batch)
         self.assertIn("step 2 of epoch 1: this state knows step 3 of epoch 1 "
                       "and later", self.ask(*asked, "2..2"))
-        self.assertIn("the run has not served it", self.ask(*asked, "5..5"))
+        self.assertIn("step 5 of epoch 1: not served since step 3 of epoch 1, "
+                      "where this history begins", self.ask(*asked, "5..5"))
         self.assertIn("not served since step 3 of epoch 1", self.ask(
             "--batch-size", 4, "--where", one.at(7)[0]))
 

@@ -291,6 +291,10 @@ END_OF_PROGRAM
     status 1 bin/indices --state late --where 3
     equal "$(cat said)" \
         '3: epoch 0: not served since step 4 of epoch 0, where this history begins'
+    status 1 bin/indices --state late --steps 5..5
+    finds 'step 5 of epoch 0: not served since step 4 of epoch 0, where this' err
+    status 1 bin/indices --state late --epoch 1 --steps 0..0
+    finds 'step 0 of epoch 1: the run has not served it' err
     status 1 bin/indices --state drawn --where 3
     empty said
     finds 'locate does not work with REPLACEMENT' err
