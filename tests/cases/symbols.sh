@@ -44,19 +44,19 @@ both_bulks() { # COMMAND...
         /%ymm/ { print name }' | sort -u >wide
     at_least 2 "$(wc -l <wide)" 'functions for AVX2'
     grep -v '^<ssmp_avx2_' wide | nothing
-    source_of IMPLEMENTATION | compile c own.o "$@" -O2 \
+    source_of IMPLEMENTATION | compile c own.o "$@" -O1 \
         -DSTATESAMPLER_AVX2=1
     nm own.o | grep -q ssmp_avx2_
     nm -u own.o | nothing
-    quietly compile c one.1.o "$@" -O2 <core.c
+    quietly compile c one.1.o "$@" -O1 <core.c
     quietly compile c one.2.o "$@" -Os <hosted.c
-    quietly compile c one.3.o "$@" -O2 -mavx2 <hosted.c
-    quietly compile c one.4.o "$@" -O2 -DSTATESAMPLER_AVX2=0 <hosted.c
-    quietly compile c one.5.o "$@" -O2 -ffreestanding <hosted.c
+    quietly compile c one.3.o "$@" -O1 -mavx2 <hosted.c
+    quietly compile c one.4.o "$@" -O1 -DSTATESAMPLER_AVX2=0 <hosted.c
+    quietly compile c one.5.o "$@" -O1 -ffreestanding <hosted.c
     mkdir renamed
     cp statesampler.h renamed/other.h
     sed 's/statesampler\.h/other.h/' hosted.c >renamed/hosted.c
-    (cd renamed && "$@" -O2 -c -o ../one.6.o hosted.c)
+    (cd renamed && "$@" -O1 -c -o ../one.6.o hosted.c)
     for object in one.*.o; do
         nm $object | grep -E 'ssmp_avx2|__cpu_model' | sed "s/^/$object: /"
     done | nothing

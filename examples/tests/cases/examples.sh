@@ -291,14 +291,13 @@ examples_by() { # COMPILER FLAG...
     quietly build/shards shards
 }
 
-# With those of the header's functions that the program calls, which gcc then
-# looks into. It does not see there that no code is above 0, where a program
+# What people copy, with those of the header's functions that it calls, which gcc
+# then looks into. It does not see there that no code is above 0, where a program
 # tests for `< 0`. Clang warns before it optimises.
-examples_inlined() {
-    for source in examples/*.c; do
-        [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' $source || continue
+recipes_inlined() {
+    for source in examples/quickstart.c examples/resume.c examples/recipe*.c; do
         gcc -std=c99 -O2 -Wall -Wextra -Werror -Wno-maybe-uninitialized \
-            -DSTATESAMPLER_STATIC -I. $STB_FLAGS -c -o one.o $source
+            -DSTATESAMPLER_STATIC -I. -c -o one.o $source
     done
 }
 
@@ -332,9 +331,9 @@ list_tests() {
                 examples_by $compiler -Wall -Wextra -Werror \
                 -Wno-missing-field-initializers
     done
-    ! tool gcc "the examples with the header's functions" ||
-        add_test "examples: with the header's functions in them, no warning: gcc" \
-            examples_inlined
+    ! tool gcc "the recipes with the header's functions" ||
+        add_test "recipes: with the header's functions in them, no warning: gcc" \
+            recipes_inlined
     if tool x86_64-w64-mingw32-gcc 'the examples for Windows' &&
         tool wine 'the examples for Windows'; then
         add_test 'examples: for Windows, and resume.c runs (mingw-w64, wine)' \

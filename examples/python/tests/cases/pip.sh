@@ -12,9 +12,11 @@ no_network() {
 }
 
 # Makes a virtual environment in the folder `venv`. Without an option it sees
-# what is installed here, such as pip and torch.
+# what is installed here, such as pip and torch. The library is compiled in less
+# time than by default; as_told looks at that.
 environment() { # PYTHON [OPTION]
     no_network
+    export CFLAGS=-O0
     quietly "$1" -m venv ${2:---system-site-packages --without-pip} venv
 }
 
