@@ -1196,16 +1196,15 @@ static inline uint32_t history_period(const history_mix_walk *walk,
                                       const unsigned char *words)
 {
     uint64_t period = 0;
-    uint32_t i;
+    uint32_t i, none = 0;
 
     for (i = 0; i < walk->mix.num_sources; i++) {
         const uint32_t weight = history_weight(words, i);
 
-        if (weight == 0)
-            return 0;
+        none |= weight == 0;
         period += weight == STATESAMPLER_OFF ? 0 : weight;
     }
-    return period <= walk->most ? (uint32_t)period : 0;
+    return period <= walk->most && !none ? (uint32_t)period : 0;
 }
 
 /* Notes how many turns a source has until its epoch's end, and the one that
@@ -1292,75 +1291,83 @@ static inline void history_divide(unsigned char *turns, unsigned char *weights,
         }
 }
 
-/* The turns that the sources have in the first ticks of the stage: at most
-   those up to its epoch's end with FIRST and ALL. Returns how many they are
-   together; *going becomes the weights of the sources that can have more. */
-static inline uint64_t history_share(history_mix_walk *walk, uint64_t ticks,
-                                     uint64_t *going)
+/* The turns that the sources have in the first ticks of a period. */
+static inline void history_share_part(history_mix_walk *walk, uint32_t ticks)
 {
-    const int ends = walk->mix.stop == STATESAMPLER_STOP_FIRST ||
-                     walk->mix.stop == STATESAMPLER_STOP_ALL;
     unsigned char *const turns = history_turns(walk);
-    const uint64_t periods = ticks / walk->period;
     uint32_t i, seats = 0;
-    uint64_t sum = 0;
 
     for (i = 0; i < walk->mix.num_sources; i++)
         if (history_weight(walk->words, i) != STATESAMPLER_OFF)
             history_set_number(walk->state, seats++,
                                history_weight(walk->words, i));
-    history_set_number(turns, 0, (uint32_t)(ticks - periods * walk->period));
+    history_set_number(turns, 0, ticks);
     history_divide(turns, walk->state, seats);
-    *going = 0;
-    while (i-- != 0) { /* no seat has a larger number than its source */
-        const uint32_t weight = history_weight(walk->words, i);
-        uint64_t its = 0, most = STATESAMPLER_OFF;
+    while (i > seats) { /* no seat has a larger number than its source */
+        uint32_t its = 0;
 
-        if (weight != STATESAMPLER_OFF)
-            its = history_number(turns, --seats) + periods * weight;
-        if (ends)
-            most = history_number(history_ends(walk), i) - 1 - walk->weights[i];
+        if (history_weight(walk->words, --i) != STATESAMPLER_OFF)
+            its = history_number(turns, --seats);
+        history_set_number(turns, i, its);
+    }
+}
+
+/* Those in the first ticks of the stage. */
+static inline void history_share(history_mix_walk *walk, uint32_t ticks)
+{
+    unsigned char *const turns = history_turns(walk);
+    const uint32_t num_sources = walk->mix.num_sources;
+    const uint32_t periods = ticks / walk->period;
+    const uint32_t rest = ticks % walk->period;
+    uint32_t i;
+
+    if (rest != 0)
+        history_share_part(walk, rest);
+    for (i = 0; i < num_sources && periods != 0; i++) {
+        const uint32_t weight = history_weight(walk->words, i);
+        const uint32_t its = weight == STATESAMPLER_OFF ? 0 : periods * weight;
+
+        history_set_number(turns, i,
+                           its + (rest != 0 ? history_number(turns, i) : 0));
+    }
+    if (ticks == 0)
+        memset(turns, 0, 4 * (size_t)num_sources);
+}
+
+/* Leaves each source those up to its epoch's end. Returns how many they are
+   together; *going becomes the weights of the sources that can have more. */
+static inline uint64_t history_cut(history_mix_walk *walk, uint64_t *going)
+{
+    unsigned char *const turns = history_turns(walk);
+    uint64_t sum = 0;
+    uint32_t i;
+
+    *going = 0;
+    for (i = 0; i < walk->mix.num_sources; i++) {
+        const uint32_t weight = history_weight(walk->words, i);
+        const uint32_t its = history_number(turns, i);
+        const uint32_t most =
+            history_number(history_ends(walk), i) - 1 - walk->weights[i];
+
         if (its > most)
-            its = most;
+            history_set_number(turns, i, most);
         else if (weight != STATESAMPLER_OFF)
             *going += weight;
-        history_set_number(turns, i, (uint32_t)its);
-        sum += its;
+        sum += its > most ? most : its;
     }
     return sum;
 }
 
-/* Whether the mix goes on up to the turn that was counted: with RESTART a
-   source that has turns is in its first epoch. (A mix with FIRST ends where one
-   of its sources has no more turns.) */
-static inline int history_goes_on(const history_mix_walk *walk)
+/* Shares the first turns of the stage with FIRST and ALL. With ALL a turn comes
+   later by the ticks that are passed over: `low` and `high` are ticks with too
+   few turns and with too many. Returns 0 if the epoch ends before, or that is
+   too far. */
+static inline int history_share_ending(history_mix_walk *walk, uint32_t turns)
 {
-    uint32_t i;
+    uint64_t tick = turns, low = 0, high = 0xffffffffu, sum, going;
 
-    for (i = 0; i < walk->mix.num_sources; i++)
-        if (history_weight(walk->words, i) != STATESAMPLER_OFF &&
-            walk->weights[i] + history_number(history_turns(walk), i) <
-                history_number(history_ends(walk), i))
-            return 1;
-    return walk->mix.stop != STATESAMPLER_STOP_RESTART;
-}
-
-/* Counts the turns of each source in the stage, up to a turn of the mix. With
-   ALL that comes later by the ticks that are passed over: `low` and `high` are
-   ticks with too few turns and with too many. Returns 0 if the epoch of the mix
-   has no such turn, or it is too far. */
-static inline int history_count(history_mix_walk *walk, uint64_t turn)
-{
-    const uint64_t turns = turn - walk->stage;
-    uint64_t tick = turns, low = 0, high = STATESAMPLER_MAX_SAMPLES, sum, going;
-
-    if ((turn - walk->base) >> 31 != 0)
-        return 0;
-    if (turn == walk->counted)
-        return 1;
-    walk->counted = STATESAMPLER_NONE; /* too far */
-    while ((sum = history_share(walk, tick, &going)) != turns) {
-        if (walk->mix.stop != STATESAMPLER_STOP_ALL || going == 0)
+    while ((sum = history_cut(walk, &going)) != turns) {
+        if (walk->mix.stop == STATESAMPLER_STOP_FIRST || going == 0)
             return 0;
         if (sum < turns) {
             low = tick;
@@ -1371,23 +1378,60 @@ static inline int history_count(history_mix_walk *walk, uint64_t turn)
         }
         if (tick <= low || tick >= high) /* or so far that it wraps */
             tick = low + (high - low) / 2;
+        if (tick == low)
+            return 0;
+        history_share(walk, (uint32_t)tick);
     }
-    if (turns != 0 && !history_goes_on(walk))
-        return 0;
-    walk->counted = turn;
     return 1;
+}
+
+/* Whether a source that has turns is before the end of its first epoch: else
+   that of the mix has ended with RESTART. */
+static inline int history_goes_on(const history_mix_walk *walk)
+{
+    uint32_t i;
+
+    for (i = 0; i < walk->mix.num_sources; i++)
+        if (history_weight(walk->words, i) != STATESAMPLER_OFF &&
+            walk->weights[i] + history_number(history_turns(walk), i) <
+                history_number(history_ends(walk), i))
+            return 1;
+    return 0;
+}
+
+/* Counts the turns of each source in the stage, up to a turn of the mix. Returns
+   0 if its epoch ends before, or that is too far. */
+static inline int history_count(history_mix_walk *walk, uint64_t turn)
+{
+    const uint32_t turns = (uint32_t)(turn - walk->stage);
+    int found = 1;
+
+    if ((turn - walk->base) >> 31 != 0)
+        return 0;
+    if (turn == walk->counted)
+        return 1;
+    history_share(walk, turns);
+    if (walk->mix.stop == STATESAMPLER_STOP_RESTART)
+        found = turns == 0 || history_goes_on(walk);
+    else if (walk->mix.stop != STATESAMPLER_STOP_NEVER)
+        found = history_share_ending(walk, turns);
+    walk->counted = found ? turn : STATESAMPLER_NONE; /* too far */
+    return found;
 }
 
 /* Leaves the mix behind, in the stage that ends at an event with weights. */
 static inline void history_leave(history_mix_walk *walk,
                                  const history_event *event, uint32_t period)
 {
+    const unsigned char *const turns = history_turns(walk);
+    const uint32_t num_sources = walk->mix.num_sources;
+    uint32_t *const weights = walk->weights;
     uint32_t i;
 
     if (!walk->behind) /* questions may have moved it */
         (void)statesampler_mix_seek(&walk->mix, walk->base);
-    for (i = 0; i < walk->mix.num_sources; i++)
-        walk->weights[i] += history_number(history_turns(walk), i);
+    for (i = 0; i < num_sources; i++)
+        weights[i] += history_number(turns, i);
     walk->behind = 1;
     walk->stage = event->step;
     walk->counted = STATESAMPLER_NONE;
