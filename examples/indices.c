@@ -310,19 +310,18 @@ static int print_mix_places(uint64_t index)
 {
     uint64_t turn = 0, own = 0, own_last = 0;
     statesampler_place place = {0, 0, 0, 0};
+    uint64_t local = index;
     uint32_t source = 0;
     int found = 0, more = 1;
 
     while (source + 1 < saved.num_sources &&
-           index >= statesampler_mix_offset(&mix_walk.mix, source + 1))
-        source++;
+           local >= sources[source].sampler.run.num_samples)
+        local -= sources[source++].sampler.run.num_samples;
     example_must_say(history_mix_epochs(&mix_walk, r.epoch, source, &own,
                                         &own_last), history_error);
     for (; more; own++) {
-        int code = history_mix_locate(
-            &mix_walk, r.epoch, source, own,
-            index - statesampler_mix_offset(&mix_walk.mix, source), &turn,
-            &place);
+        int code = history_mix_locate(&mix_walk, r.epoch, source, own, local,
+                                      &turn, &place);
 
         more = own != own_last; /* which may be 0, after 2^64 - 1 */
         if (code == STATESAMPLER_EINVAL_REPLACEMENT)
