@@ -1500,12 +1500,13 @@ static inline int history_mix_settle(history_mix_walk *walk)
     return code;
 }
 
-/* Takes a sampler, which is where its source was left, to a turn. */
+/* Makes the sampler of a source that was left behind, at a turn. */
 static inline int history_move_to(history_mix_walk *walk, statesampler *s,
                                   uint32_t source, uint64_t turn)
 {
     if (!history_count(walk, turn))
         return 0;
+    *s = walk->sources[source].sampler;
     return history_move(s, walk->weights[source] +
                                history_number(history_turns(walk), source)) ==
            STATESAMPLER_OK;
@@ -1522,7 +1523,6 @@ static inline int history_mix_span(history_mix_walk *walk, uint64_t epoch,
     if (!walk->behind || walk->epoch != epoch ||
         stretch->begin_epoch != epoch || stretch->end_epoch != epoch)
         return 0;
-    *first = *last = walk->sources[source].sampler;
     return history_move_to(walk, first, source, stretch->begin_step) &&
            history_move_to(walk, last, source, stretch->end_step);
 }
