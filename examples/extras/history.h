@@ -1233,26 +1233,22 @@ static inline void history_set_stage(history_mix_walk *walk, uint32_t kind,
                                      const unsigned char *words)
 {
     const statesampler_mix *mix = &walk->mix;
-    uint64_t most = 0;
     uint32_t i;
 
     walk->behind = 0;
     walk->stage = walk->counted = STATESAMPLER_NONE;
     if (kind != HISTORY_WEIGHTS || mix->tick != 0)
         return;
-    for (i = 0; i < mix->num_sources; i++) {
+    for (i = 0; i < mix->num_sources; i++)
         if (!history_set_end(walk, i))
             return;
-        if (walk->sources[i].sampler.run.num_samples > most)
-            most = walk->sources[i].sampler.run.num_samples;
-    }
     /* With RESTART and ALL a mix takes no weights with which its epoch might
        have more than 2^62 turns. An epoch has at most num_samples + 1 steps. */
-    walk->most = ((uint64_t)1 << 31) - 1;
-    if ((mix->stop == STATESAMPLER_STOP_RESTART ||
-         mix->stop == STATESAMPLER_STOP_ALL) &&
-        STATESAMPLER_MAX_SAMPLES / (most + 2) < walk->most)
-        walk->most = STATESAMPLER_MAX_SAMPLES / (most + 2);
+    walk->most = STATESAMPLER_MAX_SAMPLES /
+                 (statesampler_mix_offset(mix, mix->num_sources) + 2);
+    if (walk->most >> 31 != 0 || mix->stop == STATESAMPLER_STOP_NEVER ||
+        mix->stop == STATESAMPLER_STOP_FIRST)
+        walk->most = 0x7fffffff;
     walk->period = history_period(walk, words);
     if (walk->period == 0)
         return;
@@ -1334,8 +1330,9 @@ static inline void history_share(history_mix_walk *walk, uint32_t ticks)
         memset(turns, 0, 4 * (size_t)num_sources);
 }
 
-/* Leaves each source those up to its epoch's end. Returns how many they are
-   together; *going becomes the weights of the sources that can have more. */
+/* With FIRST and ALL leaves each source those up to its epoch's end. Returns how
+   many they are together; *going becomes the weights of the sources that have
+   not come so far, with RESTART in their first epochs. */
 static inline uint64_t history_cut(history_mix_walk *walk, uint64_t *going)
 {
     unsigned char *const turns = history_turns(walk);
@@ -1345,27 +1342,30 @@ static inline uint64_t history_cut(history_mix_walk *walk, uint64_t *going)
     *going = 0;
     for (i = 0; i < walk->mix.num_sources; i++) {
         const uint32_t weight = history_weight(walk->words, i);
-        const uint32_t its = history_number(turns, i);
-        const uint32_t most =
-            history_number(history_ends(walk), i) - 1 - walk->weights[i];
+        const uint32_t end = history_number(history_ends(walk), i);
+        const uint32_t had = walk->weights[i];
+        uint32_t its = history_number(turns, i);
 
-        if (its > most)
-            history_set_number(turns, i, most);
-        else if (weight != STATESAMPLER_OFF)
-            *going += weight;
-        sum += its > most ? most : its;
+        if ((uint64_t)had + its < end)
+            *going += weight == STATESAMPLER_OFF ? 0 : weight;
+        else if (walk->mix.stop != STATESAMPLER_STOP_RESTART)
+            its = end - 1 - had;
+        history_set_number(turns, i, its);
+        sum += its;
     }
     return sum;
 }
 
-/* Shares the first turns of the stage with FIRST and ALL. With ALL a turn comes
-   later by the ticks that are passed over: `low` and `high` are ticks with too
-   few turns and with too many. Returns 0 if the epoch ends before, or that is
-   too far. */
-static inline int history_share_ending(history_mix_walk *walk, uint32_t turns)
+/* Shares the first turns of the stage. With ALL a turn comes later by the ticks
+   that are passed over: `low` and `high` are ticks with too few turns and with
+   too many. Returns 0 if the epoch ends before, or that is too far. */
+static inline int history_share_turns(history_mix_walk *walk, uint32_t turns)
 {
     uint64_t tick = turns, low = 0, high = 0xffffffffu, sum, going;
 
+    history_share(walk, turns);
+    if (walk->mix.stop == STATESAMPLER_STOP_NEVER)
+        return 1;
     while ((sum = history_cut(walk, &going)) != turns) {
         if (walk->mix.stop == STATESAMPLER_STOP_FIRST || going == 0)
             return 0;
@@ -1376,45 +1376,27 @@ static inline int history_share_ending(history_mix_walk *walk, uint32_t turns)
             high = tick;
             tick -= (sum - turns) * walk->period / going;
         }
-        if (tick <= low || tick >= high) /* or so far that it wraps */
+        if (tick <= low || tick >= high)
             tick = low + (high - low) / 2;
         if (tick == low)
             return 0;
         history_share(walk, (uint32_t)tick);
     }
-    return 1;
-}
-
-/* Whether a source that has turns is before the end of its first epoch: else
-   that of the mix has ended with RESTART. */
-static inline int history_goes_on(const history_mix_walk *walk)
-{
-    uint32_t i;
-
-    for (i = 0; i < walk->mix.num_sources; i++)
-        if (history_weight(walk->words, i) != STATESAMPLER_OFF &&
-            walk->weights[i] + history_number(history_turns(walk), i) <
-                history_number(history_ends(walk), i))
-            return 1;
-    return 0;
+    return turns == 0 || going != 0 ||
+           walk->mix.stop != STATESAMPLER_STOP_RESTART;
 }
 
 /* Counts the turns of each source in the stage, up to a turn of the mix. Returns
    0 if its epoch ends before, or that is too far. */
 static inline int history_count(history_mix_walk *walk, uint64_t turn)
 {
-    const uint32_t turns = (uint32_t)(turn - walk->stage);
-    int found = 1;
+    int found;
 
     if ((turn - walk->base) >> 31 != 0)
         return 0;
     if (turn == walk->counted)
         return 1;
-    history_share(walk, turns);
-    if (walk->mix.stop == STATESAMPLER_STOP_RESTART)
-        found = turns == 0 || history_goes_on(walk);
-    else if (walk->mix.stop != STATESAMPLER_STOP_NEVER)
-        found = history_share_ending(walk, turns);
+    found = history_share_turns(walk, (uint32_t)(turn - walk->stage));
     walk->counted = found ? turn : STATESAMPLER_NONE; /* too far */
     return found;
 }
