@@ -1838,33 +1838,22 @@ static inline int history_mix_find_padding(history_mix_walk *walk,
     return STATESAMPLER_OK;
 }
 
-/* Whether a source cannot have served a sample, in an epoch of its own, between
-   two places. It may have as padding if it came so far. */
-static inline int history_misses(const statesampler *first,
-                                 const statesampler *last, uint64_t epoch,
-                                 uint64_t index)
+/* Whether a source has not served a sample, in an epoch of its own, from the
+   place where `own` has its sampler up to that of another one. */
+static inline int history_misses(history_walk *own, const statesampler *last,
+                                 uint64_t epoch, uint64_t index)
 {
     statesampler_place place;
-    statesampler s = *first;
-    int code = STATESAMPLER_OK;
+    int code;
 
-    if (s.run.tail == STATESAMPLER_TAIL_CARRY)
-        code = history_set_epoch(&s, epoch);
-    else if (statesampler_epoch(&s) != epoch)
-        statesampler_begin(&s, epoch);
-    if (s.run.tail == STATESAMPLER_TAIL_PAD &&
-        (statesampler_epoch(last) != epoch ||
-         statesampler_position(last) > s.run.num_samples))
-        return 0;
-    if (code == STATESAMPLER_OK)
-        code = statesampler_locate(&s, index, &place);
-    if (code != STATESAMPLER_OK)
-        return code != STATESAMPLER_EINVAL_REPLACEMENT;
-    if (s.run.tail == STATESAMPLER_TAIL_CARRY)
-        return place.step < statesampler_step(first) ||
-               place.step >= statesampler_step(last);
-    return history_has_come(first, epoch, place.step + 1) ||
-           !history_has_come(last, epoch, place.step + 1);
+    own->stretch.log.carry =
+        own->sampler.run.tail == STATESAMPLER_TAIL_CARRY;
+    own->stretch.begin_epoch = statesampler_epoch(&own->sampler);
+    own->stretch.begin_step = statesampler_step(&own->sampler);
+    own->stretch.end_epoch = statesampler_epoch(last);
+    own->stretch.end_step = statesampler_step(last);
+    code = history_locate(own, epoch, index, &place);
+    return code != STATESAMPLER_OK && code != STATESAMPLER_EINVAL_REPLACEMENT;
 }
 
 /* The turn and the place at which the stretch has served a source's sample, in
@@ -1876,15 +1865,16 @@ static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
                                      statesampler_place *place)
 {
     statesampler *s = &walk->sources[source].sampler;
-    statesampler first, last;
+    history_walk own;
+    statesampler last;
     statesampler_place found;
     uint64_t when = 0;
     int code = STATESAMPLER_OK;
 
     if (source >= walk->mix.num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
-    if (history_mix_span(walk, epoch, source, &first, &last) &&
-        history_misses(&first, &last, own_epoch, index))
+    if (history_mix_span(walk, epoch, source, &own.sampler, &last) &&
+        history_misses(&own, &last, own_epoch, index))
         return STATESAMPLER_ERANGE_SERVED;
     if (!history_mix_go_to(walk, epoch, source, own_epoch, 0))
         return STATESAMPLER_ERANGE_DROPPED;
