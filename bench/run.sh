@@ -301,7 +301,8 @@ addresses of the array. ns/index is nanoseconds per 64-bit index.
 - lone calls: statesampler_perm_at, one call into another object file per index
 - next: statesampler_next for one of eight ranks
 - which samples were in a step: a new process that reads a run's state and
-  prints the batch of rank 77 of 512; in Python, with the import
+  prints the batch of rank 77 of 512, or where a sample was; in Python, with the
+  import
 
 Some of the timed runs are also checked, against the inverse permutation or
 against calls for single indices.

@@ -66,22 +66,26 @@ typedef struct mixed {
     schedule s;
 } mixed;
 
-static void mixed_before(void *data)
+/* Of each three sources one has so many samples, the others 100,000. */
+static void make_mix(mixed *m, uint64_t samples, uint32_t stop)
 {
-    mixed *m = data;
     uint32_t i;
     for (i = 0; i < SOURCES; i++) {
         statesampler_desc d;
         memset(&d, 0, sizeof d);
-        d.num_samples = 100000;
+        d.num_samples = i % 3 == 0 ? samples : 100000;
         d.batch_size = 1;
         d.stream = i;
         must(statesampler_init(&m->sources[i].sampler, &d) == 0, "init");
         m->sources[i].weight = 1 + i % 60;
     }
-    must(statesampler_mix_init(&m->mix, m->sources, SOURCES,
-                               STATESAMPLER_STOP_NEVER) == 0, "mix");
+    must(statesampler_mix_init(&m->mix, m->sources, SOURCES, stop) == 0, "mix");
     schedule_init(&m->s, m->shares, m->weights, SOURCES);
+}
+
+static void mixed_before(void *data)
+{
+    make_mix(data, 100000, STATESAMPLER_STOP_NEVER);
 }
 
 static uint32_t plan(schedule *s, uint64_t turn, void *context)
@@ -130,12 +134,16 @@ typedef struct weighed {
     unsigned char state[STATESAMPLER_MIX_STATE_BYTES(SOURCES)];
 } weighed;
 
-static void weighed_before(void *data)
+static void weighed_of(weighed *w, uint64_t samples, uint32_t stop)
 {
-    weighed *w = data;
-    mixed_before(&w->m);
+    make_mix(&w->m, samples, stop);
     must(history_mix_init(&w->h, w->memory, sizeof w->memory, &w->m.mix) == 0,
          "init");
+}
+
+static void weighed_before(void *data)
+{
+    weighed_of(data, 100000, STATESAMPLER_STOP_NEVER);
 }
 
 /* Others than those of the stage before. */
@@ -168,11 +176,10 @@ static void plain_weigh_run(void *data)
 
 /* Stages whose weights are given all of their turns, as those of a schedule; or
    of 1,000 turns, about a tenth of that. */
-static void stages_before(weighed *w, int whole)
+static void take_stages(weighed *w, int whole)
 {
     uint64_t turn = 0;
     uint32_t stage, i;
-    weighed_before(w);
     for (stage = 1; stage <= EVENTS; stage++) {
         const uint32_t *weights = weights_of(&w->m, stage);
         must(history_mix_weigh(&w->h, &w->m.mix, weights) == 0, "weigh");
@@ -222,17 +229,18 @@ int main(void)
 {
     static record r[3];
     static mixed m[3];
-    static weighed w[4];
+    static weighed w[5];
     contender c[3] = {{record_run, record_before, NULL, &r[0], 0},
                       {seek_run, record_before, NULL, &r[1], 0},
                       {answer_run, NULL, NULL, &r[2], 0}};
     contender turns[3] = {{plain_run, mixed_before, NULL, &m[0], 0},
                           {scheduled_run, mixed_before, NULL, &m[1], 0},
                           {stage_run, mixed_before, NULL, &m[2], 0}};
-    contender weights[4] = {{weigh_run, weighed_before, NULL, &w[0], 0},
+    contender weights[5] = {{weigh_run, weighed_before, NULL, &w[0], 0},
                             {plain_weigh_run, weighed_before, NULL, &w[1], 0},
                             {weighed_answer_run, NULL, NULL, &w[2], 0},
-                            {weighed_answer_run, NULL, NULL, &w[3], 0}};
+                            {weighed_answer_run, NULL, NULL, &w[3], 0},
+                            {weighed_answer_run, NULL, NULL, &w[4], 0}};
     size_t i;
     for (i = 0; i < 3; i++) {
         statesampler_desc d;
@@ -249,9 +257,14 @@ int main(void)
               (c[0].ns - c[1].ns) / (double)EVENTS, "ns", 50);
     row_alone("history; an answer through 1000 events", c[2].ns / 1000, "us",
               1000);
-    stages_before(&w[2], 1);
-    stages_before(&w[3], 0);
-    race(weights, 4, 2);
+    weighed_before(&w[2]);
+    take_stages(&w[2], 1);
+    weighed_before(&w[3]);
+    take_stages(&w[3], 0);
+    /* Most of the time a third of the sources has ended, and is passed over. */
+    weighed_of(&w[4], 100, STATESAMPLER_STOP_ALL);
+    take_stages(&w[4], 0);
+    race(weights, 5, 2);
     row_alone("history; weights of 300 sources noted beside their mix_weigh",
               (weights[0].ns - weights[1].ns) / (double)EVENTS, "ns", 500);
     row_alone("history; an answer through 1000 weights of 300 sources in whole "
@@ -259,6 +272,8 @@ int main(void)
               weights[2].ns / 1000, "us", 1000);
     row_alone("history; the same in stages of 1000 turns",
               weights[3].ns / 1000, "us", 3000);
+    row_alone("history; the same with the stop rule ALL; where sources ended",
+              weights[4].ns / 1000, "us", 10000);
     race(turns, 3, 2);
     row("schedule; turns of 300 sources in stages of 1000",
         turns[1].ns / (double)TURNS, "ns", "a plain mix",

@@ -58,6 +58,7 @@ static history_log saved; /* bytes NULL: FILE has no history */
 static history_walk walk;
 static history_mix_walk mix_walk;
 static uint64_t now_epoch, now_step;
+static uint32_t most_ranks; /* of all stretches */
 
 /* Goes to the first stretch of the run. */
 static void open_walk(void)
@@ -65,41 +66,6 @@ static void open_walk(void)
     history_open(&walk, &saved, now_epoch, now_step);
     history_mix_open(&mix_walk, &saved, now_epoch, now_step, sources, weights,
                      scratch);
-}
-
-/* Finds the history at the beginning of FILE, and the state after it, to which
-   it must lead. */
-static int open_history(size_t size)
-{
-    statesampler_mix_place of_mix = {0, 0, 0, 0, 0};
-    statesampler_place place = {0, 0, 0, 0};
-    statesampler_desc desc = {0};
-    const unsigned char *at;
-    size_t used = 0;
-    int code = history_read(&saved, &used, state, size);
-
-    if (code != STATESAMPLER_OK)
-        return code;
-    at = state + used;
-    size -= used;
-    if (saved.num_sources == 0) {
-        code = statesampler_describe(at, size, &desc, &place);
-        now_epoch = desc.epoch;
-        now_step = place.step;
-    } else {
-        at = (const unsigned char *)statesampler_mix_state_in(at, &size);
-        code = statesampler_mix_describe(at, size, 0, NULL, &of_mix);
-        now_epoch = of_mix.epoch;
-        now_step = of_mix.turn;
-    }
-    if (r.epoch == STATESAMPLER_NONE)
-        r.epoch = now_epoch;
-    if (code != STATESAMPLER_OK)
-        return code;
-    open_walk();
-    if (saved.num_sources == 0)
-        return history_check_end(&walk, at);
-    return history_mix_check_end(&mix_walk, at, size);
 }
 
 /* Takes bytes away from the beginning of what FILE has. */
@@ -161,6 +127,52 @@ static uint32_t stretch_ranks(void)
         example_fail(1, "%s: %s", path,
                      statesampler_error(STATESAMPLER_ECAPACITY));
     return s->run.shape.world_size;
+}
+
+/* Reads the whole run, which must lead to the state. */
+static int go_through(const void *at, size_t size)
+{
+    open_walk();
+    while (next_stretch() != NULL) {
+        const uint32_t ranks = stretch_ranks();
+
+        if (ranks > most_ranks)
+            most_ranks = ranks;
+    }
+    return saved.num_sources > 0 ? history_mix_ends_in(&mix_walk, at, size)
+                                 : history_ends_in(&walk, at);
+}
+
+/* Finds the history at the beginning of FILE, and the state after it, to which
+   it must lead. */
+static int open_history(size_t size)
+{
+    statesampler_mix_place of_mix = {0, 0, 0, 0, 0};
+    statesampler_place place = {0, 0, 0, 0};
+    statesampler_desc desc = {0};
+    const unsigned char *at;
+    size_t used = 0;
+    int code = history_read(&saved, &used, state, size);
+
+    if (code != STATESAMPLER_OK)
+        return code;
+    at = state + used;
+    size -= used;
+    if (saved.num_sources == 0) {
+        code = statesampler_describe(at, size, &desc, &place);
+        now_epoch = desc.epoch;
+        now_step = place.step;
+    } else {
+        at = (const unsigned char *)statesampler_mix_state_in(at, &size);
+        code = statesampler_mix_describe(at, size, 0, NULL, &of_mix);
+        now_epoch = of_mix.epoch;
+        now_step = of_mix.turn;
+    }
+    if (r.epoch == STATESAMPLER_NONE)
+        r.epoch = now_epoch;
+    if (code != STATESAMPLER_OK)
+        return code;
+    return go_through(at, size);
 }
 
 static void print_batch(uint64_t epoch, uint64_t step, uint32_t of_rank,
@@ -313,19 +325,18 @@ static int print_mix_places(uint64_t index)
 {
     uint64_t turn = 0, own = 0, own_last = 0;
     statesampler_place place = {0, 0, 0, 0};
+    uint64_t local = index;
     uint32_t source = 0;
     int found = 0, more = 1;
 
     while (source + 1 < saved.num_sources &&
-           index >= statesampler_mix_offset(&mix_walk.mix, source + 1))
-        source++;
+           local >= sources[source].sampler.run.num_samples)
+        local -= sources[source++].sampler.run.num_samples;
     example_must_say(history_mix_epochs(&mix_walk, r.epoch, source, &own,
                                         &own_last), history_error);
     for (; more; own++) {
-        int code = history_mix_locate(
-            &mix_walk, r.epoch, source, own,
-            index - statesampler_mix_offset(&mix_walk.mix, source), &turn,
-            &place);
+        int code = history_mix_locate(&mix_walk, r.epoch, source, own, local,
+                                      &turn, &place);
 
         more = own != own_last; /* which may be 0, after 2^64 - 1 */
         if (code == STATESAMPLER_EINVAL_REPLACEMENT)
@@ -563,8 +574,6 @@ static void read_where(const char *text)
 /* Ends the program if no step can have what is asked. */
 static void check_question(void)
 {
-    uint32_t most = 0;
-
     if (saved.bytes == NULL && !r.straight)
         example_fail(1, "%s: %s; --straight says that it did not", path,
                      recorder_error(RECORDER_EUNKNOWN));
@@ -572,15 +581,10 @@ static void check_question(void)
         if (rank >= r.world_size)
             example_fail(1, "there are %" PRIu32 " ranks, from 0 on",
                          r.world_size);
-        return;
-    }
-    open_walk();
-    while (next_stretch() != NULL)
-        if (stretch_ranks() > most)
-            most = stretch_ranks();
-    if (rank >= most)
+    } else if (rank >= most_ranks) {
         example_fail(1, "there were at most %" PRIu32 " ranks, from 0 on",
-                     most);
+                     most_ranks);
+    }
 }
 
 /* Reads an option with a value. */

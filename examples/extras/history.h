@@ -1057,9 +1057,12 @@ typedef struct history_mix_walk {
     /* Private. */
     uint64_t epoch; /* where the mix is, which counts from 0 */
     uint64_t stage; /* the turn at which the stretch's weights began; or NONE */
-    uint64_t behind;            /* so many turns before that the mix is */
-    const unsigned char *words; /* these weights, if the mix is to be given them
-                                   there; or NULL */
+    const unsigned char *words; /* these weights, if there is such a turn */
+    uint32_t period;            /* their sum */
+    int behind;                 /* 1: the mix was left in an earlier stage */
+    uint64_t base;              /* where that stage began, or else this one */
+    uint64_t counted;           /* the turn up to which turns were counted */
+    uint64_t most;              /* period that no mix refuses */
 } history_mix_walk;
 
 /* Makes the mix of a state, with the sources' shapes of an event, or, if that
@@ -1107,19 +1110,26 @@ static inline void history_set_weights(uint32_t *weights,
     }
 }
 
-/* --- stages of a mix that never ends ---------------------------------------
+/* --- stages of a mix -------------------------------------------------------
    Weights that change often make many stretches, and to move a mix over each of
-   them takes long. So the walk leaves the mix behind, and counts in its weights
-   how many turns each source has had since: a sequence with these numbers as
-   weights has each source as often. The mix is moved over all of them at once,
-   by history_mix_settle, when something else is asked or done. With
-   HISTORY_SMALL it is moved over each: that is less code. */
+   them takes long. So the walk leaves the mix behind where a stage began, and
+   counts the turns that each source has had since. The mix is moved over all of
+   them at once, by history_mix_settle, when something else is asked or done. A
+   stage begins with the first turn of a sequence, and is in one epoch of the
+   mix.
+
+   A walk's `weights` are then these turns, and its `state` has three numbers of
+   each source: the weights of the seats, the turns of the source that were
+   counted last, and its end. With HISTORY_SMALL there is none of this, and the
+   mix is moved over each stretch: that is less code. */
 
 #ifdef HISTORY_SMALL
-static inline void history_set_stage(history_mix_walk *walk, uint32_t kind)
+static inline void history_set_stage(history_mix_walk *walk, uint32_t kind,
+                                     const unsigned char *words)
 {
     (void)walk;
     (void)kind;
+    (void)words;
 }
 
 static inline int history_mix_passes(history_mix_walk *walk,
@@ -1134,6 +1144,18 @@ static inline int history_mix_settle(history_mix_walk *walk)
 {
     (void)walk;
     return STATESAMPLER_OK;
+}
+
+static inline int history_mix_span(history_mix_walk *walk, uint64_t epoch,
+                                   uint32_t source, statesampler *first,
+                                   statesampler *last)
+{
+    (void)walk;
+    (void)epoch;
+    (void)source;
+    (void)first;
+    (void)last;
+    return 0;
 }
 #else
 static inline uint32_t history_number(const unsigned char *numbers, size_t i)
@@ -1150,44 +1172,89 @@ static inline void history_set_number(unsigned char *numbers, size_t i,
     memcpy(numbers + 4 * i, &number, 4);
 }
 
-/* A source's weight in the stage: in an event's words, a half of one. */
-static inline uint32_t history_weight(const history_mix_walk *walk, uint32_t i)
+static inline unsigned char *history_turns(const history_mix_walk *walk)
 {
-    const unsigned char *from = walk->words;
+    return walk->state + 4 * (size_t)walk->mix.num_sources;
+}
 
-    if (from == NULL)
-        return walk->sources[i].in_mix.weight;
-    from += 4 * (size_t)i;
+static inline unsigned char *history_ends(const history_mix_walk *walk)
+{
+    return walk->state + 8 * (size_t)walk->mix.num_sources;
+}
+
+/* A source's weight in an event's words: a half of one. */
+static inline uint32_t history_weight(const unsigned char *words, uint32_t i)
+{
+    const unsigned char *from = words + 4 * (size_t)i;
+
     return (uint32_t)from[0] | (uint32_t)from[1] << 8 |
            (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
 }
 
-/* Whether turns of the mix can be counted by its weights alone: it never ends,
-   and all of its sources have steps. */
-static inline int history_mix_counts(const statesampler_mix *mix)
+/* The sum of an event's weights; 0: a mix might refuse them. */
+static inline uint32_t history_period(const history_mix_walk *walk,
+                                      const unsigned char *words)
 {
-    uint32_t i;
+    uint64_t period = 0;
+    uint32_t i, none = 0;
 
-    for (i = 0; i < mix->num_sources; i++) {
-        statesampler s = mix->sources[i].sampler;
+    for (i = 0; i < walk->mix.num_sources; i++) {
+        const uint32_t weight = history_weight(words, i);
 
-        if (mix->stop != STATESAMPLER_STOP_NEVER)
-            return 0;
-        statesampler_begin(&s, statesampler_epoch(&s));
-        if (statesampler_num_steps(&s) == 0)
-            return 0;
+        none |= weight == 0;
+        period += weight == STATESAMPLER_OFF ? 0 : weight;
     }
-    return 1;
+    return period <= walk->most && !none ? (uint32_t)period : 0;
 }
 
-/* The mix is where an event of this kind led. */
-static inline void history_set_stage(history_mix_walk *walk, uint32_t kind)
+/* Notes how many turns a source has until its epoch's end, and the one that
+   finds it there; with RESTART 0 if it has been there. Returns 0 if it has no
+   steps, and so no turns. */
+static inline int history_set_end(const history_mix_walk *walk, uint32_t i)
 {
-    walk->words = NULL;
+    const statesampler_source *source = &walk->sources[i];
+    statesampler s = source->sampler;
+    const uint64_t steps = statesampler_num_steps(&s);
+    uint64_t end = steps - statesampler_step(&s);
+
+    end = end < STATESAMPLER_OFF ? end + 1 : STATESAMPLER_OFF;
+    if (walk->mix.stop == STATESAMPLER_STOP_RESTART &&
+        statesampler_epoch(&s) != source->in_mix.first_epoch)
+        end = 0;
+    history_set_number(history_ends(walk), i, (uint32_t)end);
+    if (statesampler_base(&s) != 0)
+        statesampler_begin(&s, statesampler_epoch(&s));
+    return steps != 0 && statesampler_num_steps(&s) != 0;
+}
+
+/* The mix is where an event of this kind led. A stage begins if it was of
+   weights, and turns can be counted by weights alone. */
+static inline void history_set_stage(history_mix_walk *walk, uint32_t kind,
+                                     const unsigned char *words)
+{
+    const statesampler_mix *mix = &walk->mix;
+    uint32_t i;
+
     walk->behind = 0;
-    walk->stage = STATESAMPLER_NONE;
-    if (kind == HISTORY_WEIGHTS && history_mix_counts(&walk->mix))
-        walk->stage = statesampler_mix_turn(&walk->mix);
+    walk->stage = walk->counted = STATESAMPLER_NONE;
+    if (kind != HISTORY_WEIGHTS || mix->tick != 0)
+        return;
+    for (i = 0; i < mix->num_sources; i++)
+        if (!history_set_end(walk, i))
+            return;
+    /* With RESTART and ALL a mix takes no weights with which its epoch might
+       have more than 2^62 turns. An epoch has at most num_samples + 1 steps. */
+    walk->most = STATESAMPLER_MAX_SAMPLES /
+                 (statesampler_mix_offset(mix, mix->num_sources) + 2);
+    if (walk->most >> 31 != 0 || mix->stop == STATESAMPLER_STOP_NEVER ||
+        mix->stop == STATESAMPLER_STOP_FIRST)
+        walk->most = 0x7fffffff;
+    walk->period = history_period(walk, words);
+    if (walk->period == 0)
+        return;
+    walk->base = walk->stage = statesampler_mix_turn(mix);
+    walk->words = words;
+    memset(walk->weights, 0, mix->num_sources * sizeof *walk->weights);
 }
 
 /* Divides turns among seats by the manual's tree of a mix: `weights` has those
@@ -1220,107 +1287,226 @@ static inline void history_divide(unsigned char *turns, unsigned char *weights,
         }
 }
 
-/* The sum of the stage's weights. */
-static inline uint64_t history_period(const history_mix_walk *walk)
+/* The turns that the sources have in the first ticks of a period. */
+static inline void history_share_part(history_mix_walk *walk, uint32_t ticks)
 {
-    uint64_t period = 0;
-    uint32_t i;
-
-    for (i = 0; i < walk->mix.num_sources; i++) {
-        const uint32_t weight = history_weight(walk, i);
-
-        period += weight == STATESAMPLER_OFF ? 0 : weight;
-    }
-    return period;
-}
-
-/* Adds the turns that each source has in some sequences of the stage. */
-static inline void history_add_sequences(history_mix_walk *walk, uint32_t times)
-{
-    uint32_t i;
-
-    for (i = 0; i < walk->mix.num_sources; i++) {
-        const uint32_t weight = history_weight(walk, i);
-
-        walk->weights[i] += weight == STATESAMPLER_OFF ? 0 : times * weight;
-    }
-}
-
-/* Adds those that each has in the first turns of one. */
-static inline void history_add_part(history_mix_walk *walk, uint32_t turns)
-{
-    unsigned char *const weights = walk->state;
-    unsigned char *const had = weights + 4 * (size_t)walk->mix.num_sources;
+    unsigned char *const turns = history_turns(walk);
     uint32_t i, seats = 0;
 
     for (i = 0; i < walk->mix.num_sources; i++)
-        if (history_weight(walk, i) != STATESAMPLER_OFF)
-            history_set_number(weights, seats++, history_weight(walk, i));
-    history_set_number(had, 0, turns);
-    history_divide(had, weights, seats);
-    for (i = 0, seats = 0; i < walk->mix.num_sources; i++)
-        if (history_weight(walk, i) != STATESAMPLER_OFF)
-            walk->weights[i] += history_number(had, seats++);
+        if (history_weight(walk->words, i) != STATESAMPLER_OFF)
+            history_set_number(walk->state, seats++,
+                               history_weight(walk->words, i));
+    history_set_number(turns, 0, ticks);
+    history_divide(turns, walk->state, seats);
+    while (i > seats) { /* no seat has a larger number than its source */
+        uint32_t its = 0;
+
+        if (history_weight(walk->words, --i) != STATESAMPLER_OFF)
+            its = history_number(turns, --seats);
+        history_set_number(turns, i, its);
+    }
 }
 
-/* Counts so many turns of the stage. Returns 0 if its weights are impossible,
-   or the turns too many. */
-static inline int history_count(history_mix_walk *walk, uint64_t turns)
+/* Those in the first ticks of the stage. */
+static inline void history_share(history_mix_walk *walk, uint32_t ticks)
 {
-    const uint64_t period = history_period(walk);
+    unsigned char *const turns = history_turns(walk);
+    const uint32_t num_sources = walk->mix.num_sources;
+    const uint32_t periods = ticks / walk->period;
+    const uint32_t rest = ticks % walk->period;
+    uint32_t i;
 
-    if (period == 0 || period >> 31 != 0 || (walk->behind + turns) >> 31 != 0)
-        return 0;
-    if (walk->words == NULL)
-        memset(walk->weights, 0,
-               walk->mix.num_sources * sizeof *walk->weights);
-    history_add_sequences(walk, (uint32_t)(turns / period));
-    if (turns % period != 0)
-        history_add_part(walk, (uint32_t)(turns % period));
-    return 1;
+    if (rest != 0)
+        history_share_part(walk, rest);
+    for (i = 0; i < num_sources && periods != 0; i++) {
+        const uint32_t weight = history_weight(walk->words, i);
+        const uint32_t its = weight == STATESAMPLER_OFF ? 0 : periods * weight;
+
+        history_set_number(turns, i,
+                           its + (rest != 0 ? history_number(turns, i) : 0));
+    }
+    if (ticks == 0)
+        memset(turns, 0, 4 * (size_t)num_sources);
 }
 
-/* Whether the mix may be left behind where an event happened. */
+/* With FIRST and ALL leaves each source those up to its epoch's end. Returns how
+   many they are together; *going becomes the weights of the sources that have
+   not come so far, with RESTART in their first epochs. */
+static inline uint64_t history_cut(history_mix_walk *walk, uint64_t *going)
+{
+    unsigned char *const turns = history_turns(walk);
+    uint64_t sum = 0;
+    uint32_t i;
+
+    *going = 0;
+    for (i = 0; i < walk->mix.num_sources; i++) {
+        const uint32_t weight = history_weight(walk->words, i);
+        const uint32_t end = history_number(history_ends(walk), i);
+        const uint32_t had = walk->weights[i];
+        uint32_t its = history_number(turns, i);
+
+        if ((uint64_t)had + its < end)
+            *going += weight == STATESAMPLER_OFF ? 0 : weight;
+        else if (walk->mix.stop != STATESAMPLER_STOP_RESTART)
+            its = end - 1 - had;
+        history_set_number(turns, i, its);
+        sum += its;
+    }
+    return sum;
+}
+
+/* Shares the first turns of the stage. With ALL a turn comes later by the ticks
+   that are passed over: `low` and `high` are ticks with too few turns and with
+   too many. Returns 0 if the epoch ends before, or that is too far. */
+static inline int history_share_turns(history_mix_walk *walk, uint32_t turns)
+{
+    uint64_t tick = turns, low = 0, high = 0xffffffffu, sum, going;
+
+    history_share(walk, turns);
+    if (walk->mix.stop == STATESAMPLER_STOP_NEVER)
+        return 1;
+    while ((sum = history_cut(walk, &going)) != turns) {
+        if (walk->mix.stop == STATESAMPLER_STOP_FIRST || going == 0)
+            return 0;
+        if (sum < turns) {
+            low = tick;
+            tick += (turns - sum) * walk->period / going;
+        } else {
+            high = tick;
+            tick -= (sum - turns) * walk->period / going;
+        }
+        if (tick <= low || tick >= high)
+            tick = low + (high - low) / 2;
+        if (tick == low)
+            return 0;
+        history_share(walk, (uint32_t)tick);
+    }
+    return turns == 0 || going != 0 ||
+           walk->mix.stop != STATESAMPLER_STOP_RESTART;
+}
+
+/* Counts the turns of each source in the stage, up to a turn of the mix. Returns
+   0 if its epoch ends before, or that is too far. */
+static inline int history_count(history_mix_walk *walk, uint64_t turn)
+{
+    int found;
+
+    if ((turn - walk->base) >> 31 != 0)
+        return 0;
+    if (turn == walk->counted)
+        return 1;
+    found = history_share_turns(walk, (uint32_t)(turn - walk->stage));
+    walk->counted = found ? turn : STATESAMPLER_NONE; /* too far */
+    return found;
+}
+
+/* Leaves the mix behind, in the stage that ends at an event with weights. */
+static inline void history_leave(history_mix_walk *walk,
+                                 const history_event *event, uint32_t period)
+{
+    const unsigned char *const turns = history_turns(walk);
+    const uint32_t num_sources = walk->mix.num_sources;
+    uint32_t *const weights = walk->weights;
+    uint32_t i;
+
+    if (!walk->behind) /* questions may have moved it */
+        (void)statesampler_mix_seek(&walk->mix, walk->base);
+    for (i = 0; i < num_sources; i++)
+        weights[i] += history_number(turns, i);
+    walk->behind = 1;
+    walk->stage = event->step;
+    walk->counted = STATESAMPLER_NONE;
+    walk->words = event->words;
+    walk->period = period;
+}
+
+/* Passes over an event without moving the mix. Returns 0 if that cannot be. */
 static inline int history_mix_passes(history_mix_walk *walk,
                                      const history_event *event)
 {
-    const uint64_t turns = event->step - walk->stage;
+    const size_t size = 4 * (size_t)walk->mix.num_sources;
+    uint64_t to = event->step;
+    uint32_t period = 0;
 
-    if (walk->stage == STATESAMPLER_NONE || event->epoch != walk->epoch)
+    if (walk->stage == STATESAMPLER_NONE || event->epoch != walk->epoch ||
+        event->epoch != walk->stretch.begin_epoch)
         return 0;
     if (event->kind == HISTORY_SEEK)
-        return history_word(event->words) >= walk->stage;
-    if (event->kind != HISTORY_WEIGHTS || !history_count(walk, turns))
+        to = history_word(event->words);
+    else if (event->kind == HISTORY_WEIGHTS && /* the same change nothing */
+             memcmp(event->words, walk->words, size) != 0)
+        period = history_period(walk, event->words);
+    if (to < walk->stage || (event->kind != HISTORY_SEEK && period == 0) ||
+        !history_count(walk, to) || !history_count(walk, event->step))
         return 0;
-    walk->stage = event->step;
-    walk->behind += turns;
-    walk->words = event->words;
+    if (period != 0)
+        history_leave(walk, event, period);
     return 1;
 }
 
-/* Takes the mix to the beginning of the stage, if it was left behind. */
+/* Takes a source's sampler over so many turns. */
+static inline int history_move(statesampler *s, uint64_t turns)
+{
+    const uint64_t left = statesampler_num_steps(s) - statesampler_step(s);
+    uint64_t steps;
+
+    if (turns <= left)
+        return statesampler_seek(s, statesampler_step(s) + turns);
+    turns -= left + 1;
+    statesampler_begin(s, statesampler_epoch(s) + 1);
+    steps = statesampler_num_steps(s);
+    statesampler_begin(s, statesampler_epoch(s) + turns / steps);
+    return statesampler_seek(s, turns % steps + 1);
+}
+
+/* Takes the mix to the beginning of the stage, if it was left behind. That is
+   where its samplers are, and it begins a sequence, with whatever weights. */
 static inline int history_mix_settle(history_mix_walk *walk)
 {
     statesampler_mix *mix = &walk->mix;
     uint32_t i;
-    int code;
+    int code = STATESAMPLER_OK;
 
-    if (walk->words == NULL)
+    if (!walk->behind)
         return STATESAMPLER_OK;
-    code = statesampler_mix_seek(mix, walk->stage - walk->behind);
-    for (i = 0; i < mix->num_sources && walk->behind != 0; i++)
-        if (walk->weights[i] == 0)
-            walk->weights[i] = STATESAMPLER_OFF;
-    if (code == STATESAMPLER_OK && walk->behind != 0)
-        code = statesampler_mix_weigh(mix, walk->weights);
-    if (code == STATESAMPLER_OK)
-        code = statesampler_mix_seek(mix, walk->stage);
+    for (i = 0; i < mix->num_sources && code == STATESAMPLER_OK; i++)
+        code = history_move(&walk->sources[i].sampler, walk->weights[i]);
+    mix->turn = walk->stage;
+    walk->sources->in_mix.weight = 0; /* which no weight is */
     history_set_weights(walk->weights, walk->words, mix->num_sources);
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_weigh(mix, walk->weights);
-    walk->words = NULL;
-    walk->behind = 0;
+    history_set_stage(walk, code == STATESAMPLER_OK ? HISTORY_WEIGHTS : 0,
+                      walk->words);
     return code;
+}
+
+/* Makes the sampler of a source that was left behind, at a turn. */
+static inline int history_move_to(history_mix_walk *walk, statesampler *s,
+                                  uint32_t source, uint64_t turn)
+{
+    if (!history_count(walk, turn))
+        return 0;
+    *s = walk->sources[source].sampler;
+    return history_move(s, walk->weights[source] +
+                               history_number(history_turns(walk), source)) ==
+           STATESAMPLER_OK;
+}
+
+/* A source at the stretch's beginning and at its end, if the mix was left
+   behind in that epoch: else 0. */
+static inline int history_mix_span(history_mix_walk *walk, uint64_t epoch,
+                                   uint32_t source, statesampler *first,
+                                   statesampler *last)
+{
+    const history_stretch *stretch = &walk->stretch;
+
+    if (!walk->behind || walk->epoch != epoch ||
+        stretch->begin_epoch != epoch || stretch->end_epoch != epoch)
+        return 0;
+    return history_move_to(walk, first, source, stretch->begin_step) &&
+           history_move_to(walk, last, source, stretch->end_step);
 }
 #endif
 
@@ -1419,7 +1605,8 @@ static inline int history_mix_next(history_mix_walk *walk)
             code = history_mix_apply(walk, &event);
     }
     stretch->at = at + event.size;
-    history_set_stage(walk, code == STATESAMPLER_OK ? event.kind : 0);
+    history_set_stage(walk, code == STATESAMPLER_OK ? event.kind : 0,
+                      event.words);
     if (code == STATESAMPLER_OK)
         code = history_begin_at(stretch, walk->epoch,
                                 statesampler_mix_turn(&walk->mix));
@@ -1566,10 +1753,16 @@ static inline int history_mix_epochs(history_mix_walk *walk, uint64_t epoch,
                                      uint64_t *last)
 {
     const statesampler *s = &walk->sources[source].sampler;
+    statesampler begin, end;
     int code;
 
     if (source >= walk->mix.num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
+    if (history_mix_span(walk, epoch, source, &begin, &end)) {
+        *first = statesampler_epoch(&begin);
+        *last = statesampler_epoch(&end);
+        return STATESAMPLER_OK;
+    }
     code = history_mix_enter(walk, epoch);
     if (code != STATESAMPLER_OK)
         return code;
@@ -1645,6 +1838,24 @@ static inline int history_mix_find_padding(history_mix_walk *walk,
     return STATESAMPLER_OK;
 }
 
+/* Whether a source has not served a sample, in an epoch of its own, from the
+   place where `own` has its sampler up to that of another one. */
+static inline int history_misses(history_walk *own, const statesampler *last,
+                                 uint64_t epoch, uint64_t index)
+{
+    statesampler_place place;
+    int code;
+
+    own->stretch.log.carry =
+        own->sampler.run.tail == STATESAMPLER_TAIL_CARRY;
+    own->stretch.begin_epoch = statesampler_epoch(&own->sampler);
+    own->stretch.begin_step = statesampler_step(&own->sampler);
+    own->stretch.end_epoch = statesampler_epoch(last);
+    own->stretch.end_step = statesampler_step(last);
+    code = history_locate(own, epoch, index, &place);
+    return code != STATESAMPLER_OK && code != STATESAMPLER_EINVAL_REPLACEMENT;
+}
+
 /* The turn and the place at which the stretch has served a source's sample, in
    an epoch of the mix and in one of the source: as mix_locate, and as padding,
    as history_locate. ERANGE: it was not served. */
@@ -1654,12 +1865,17 @@ static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
                                      statesampler_place *place)
 {
     statesampler *s = &walk->sources[source].sampler;
+    history_walk own;
+    statesampler last;
     statesampler_place found;
     uint64_t when = 0;
     int code = STATESAMPLER_OK;
 
     if (source >= walk->mix.num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
+    if (history_mix_span(walk, epoch, source, &own.sampler, &last) &&
+        history_misses(&own, &last, own_epoch, index))
+        return STATESAMPLER_ERANGE_SERVED;
     if (!history_mix_go_to(walk, epoch, source, own_epoch, 0))
         return STATESAMPLER_ERANGE_DROPPED;
     if (s->run.tail == STATESAMPLER_TAIL_CARRY)

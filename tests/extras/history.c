@@ -756,7 +756,7 @@ static size_t check_some(mix_run *r, const size_t *begins, size_t stretches)
         const size_t records = begins[i + 1] - first;
 
         CHECK(history_mix_next(&walk) == 1);
-        passed += walk.words != NULL;
+        passed += walk.behind != 0;
         if (records == 0 || check_random(6) != 0)
             continue;
         check_turn(&walk, first + (size_t)check_random(records));
@@ -851,44 +851,57 @@ typedef struct stage_run {
     /* What was served, and the first record of each stretch. */
     uint32_t source[STAGES * STAGE_TURNS];
     uint64_t sample[STAGES * STAGE_TURNS];
-    uint64_t turn[STAGES * STAGE_TURNS];
+    uint64_t epoch[STAGES * STAGE_TURNS], turn[STAGES * STAGE_TURNS];
     size_t begins[2 * STAGES + 2], stretches, records;
 } stage_run;
 
+/* So many turns, with the ends of epochs. */
 static void serve_stage(stage_run *r, uint64_t turns)
 {
     size_t count;
 
-    for (; turns > 0; turns--, r->records++) {
+    for (; turns > 0; turns--) {
+        r->epoch[r->records] = statesampler_mix_epoch(&r->mix);
         r->turn[r->records] = statesampler_mix_turn(&r->mix);
-        CHECK(statesampler_mix_next(&r->mix, &r->sample[r->records], &count,
-                                    &r->source[r->records]) == 1);
-        CHECK(count == 1);
+        if (statesampler_mix_next(&r->mix, &r->sample[r->records], &count,
+                                  &r->source[r->records]) == 1) {
+            CHECK(count == 1);
+            r->records++;
+        }
     }
 }
 
-static void begin_stages(stage_run *r)
+/* With sources of up to so many samples. */
+static void begin_stages_of(stage_run *r, uint32_t stop, uint64_t samples)
 {
     const uint32_t num_sources = 1 + (uint32_t)check_random(MANY);
+    const uint32_t world_size = 1 + (uint32_t)check_random(3);
     uint32_t i;
 
     for (i = 0; i < num_sources; i++) {
         statesampler_desc d;
 
         memset(&d, 0, sizeof d);
-        d.num_samples = 1 + check_random(9);
+        d.num_samples = 1 + check_random(samples);
         d.stream = i;
-        d.tail = check_random(4) ? 0 : STATESAMPLER_TAIL_CARRY;
+        d.world_size = world_size;
+        if (stop == STATESAMPLER_STOP_NEVER && check_random(4) == 0)
+            d.tail = STATESAMPLER_TAIL_CARRY;
         CHECK(statesampler_init(&r->sources[i].sampler, &d) ==
               STATESAMPLER_OK);
         r->sources[i].weight = 1;
     }
-    CHECK(statesampler_mix_init(&r->mix, r->sources, num_sources,
-                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_init(&r->mix, r->sources, num_sources, stop) ==
+          STATESAMPLER_OK);
     CHECK(history_mix_init(&r->h, r->memory, sizeof r->memory, &r->mix) ==
           STATESAMPLER_OK);
     r->begins[0] = r->records = 0;
     r->stretches = 1;
+}
+
+static void begin_stages(stage_run *r)
+{
+    begin_stages_of(r, STATESAMPLER_STOP_NEVER, 9);
 }
 
 /* Other weights, of which a source may have most, and perhaps a seek. */
@@ -914,61 +927,223 @@ static void take_stage(stage_run *r)
         turns = period * (1 + check_random(2));
     serve_stage(r, turns);
     if (check_random(4) == 0 && turns > 0) {
-        turns = statesampler_mix_turn(&r->mix);
-        CHECK(history_mix_seek(&r->h, &r->mix, turns - 1 + 2 * check_random(9))
-              == STATESAMPLER_OK);
-        r->begins[r->stretches++] = r->records;
+        const size_t now = r->h.log.size;
+
+        turns = statesampler_mix_turn(&r->mix) + 2 * check_random(9);
+        (void)history_mix_seek(&r->h, &r->mix, turns > 0 ? turns - 1 : 0);
+        if (r->h.log.size != now) /* not past the epoch's end */
+            r->begins[r->stretches++] = r->records;
         serve_stage(r, check_random(STAGE_TURNS / 2));
     }
 }
 
-/* Each turn that is asked for is as it was served, though the walk has passed
-   over most stages; and the history leads to the state. */
+/* Opens a walk, and one that will move the mix over each stretch. */
+static void open_two(history_mix_walk *walk, history_mix_walk *moved,
+                     stage_run *r)
+{
+    static statesampler_source sources[MANY];
+    static unsigned char state[sizeof r->state];
+    static uint32_t weights[MANY];
+    const uint64_t epoch = statesampler_mix_epoch(&r->mix);
+    const uint64_t turn = statesampler_mix_turn(&r->mix);
+
+    history_mix_open(walk, &r->h.log, epoch, turn, r->other, r->other_weights,
+                     r->state);
+    history_mix_open(moved, &r->h.log, epoch, turn, sources, weights, state);
+}
+
+/* Its next stretch. */
+static int next_moved(history_mix_walk *moved)
+{
+    moved->stage = STATESAMPLER_NONE;
+    return history_mix_next(moved);
+}
+
+/* One of the stretch's records is as it was served. */
+static void check_stage_turn(const stage_run *r, history_mix_walk *walk,
+                             size_t stretch)
+{
+    const size_t records = r->begins[stretch + 1] - r->begins[stretch];
+    size_t at = r->begins[stretch], count;
+    uint64_t sample = 0;
+    uint32_t source = 0;
+
+    if (records == 0)
+        return;
+    at += (size_t)check_random(records);
+    CHECK(history_served(&walk->stretch, r->epoch[at], r->turn[at]));
+    CHECK(history_mix_at(walk, 0, r->epoch[at], r->turn[at], &sample, &count,
+                         &source) == 1);
+    CHECK(sample == r->sample[at] && source == r->source[at]);
+}
+
+/* Where a sample was served does not depend on whether the walk has passed over
+   the stretch; perhaps it is one of the stretch's samples. */
+static void check_stage_sample(const stage_run *r, history_mix_walk *walk,
+                               history_mix_walk *moved, size_t stretch)
+{
+    const size_t records = r->begins[stretch + 1] - r->begins[stretch];
+    const uint64_t epoch = walk->stretch.begin_epoch;
+    uint32_t source = (uint32_t)check_random(r->mix.num_sources);
+    uint64_t sample = check_random(20), first, last, own, other, turn = 0,
+             its = 0;
+    statesampler_place place, same;
+    int code;
+
+    if (records != 0 && check_random(4) != 0) {
+        const size_t at = r->begins[stretch] + (size_t)check_random(records);
+
+        source = r->source[at];
+        sample = r->sample[at];
+    }
+    CHECK(history_mix_epochs(walk, epoch, source, &first, &last) ==
+          STATESAMPLER_OK);
+    CHECK(history_mix_epochs(moved, epoch, source, &own, &other) ==
+          STATESAMPLER_OK);
+    CHECK(own == first && other == last);
+    own += check_random(last - first + 2);
+    memset(&place, 0, sizeof place);
+    memset(&same, 0, sizeof same);
+    code = history_mix_locate(walk, epoch, source, own, sample, &turn, &place);
+    if (history_mix_locate(moved, epoch, source, own, sample, &its, &same) ==
+        STATESAMPLER_OK)
+        CHECK(code == STATESAMPLER_OK);
+    else
+        CHECK(STATESAMPLER_KIND(code) == STATESAMPLER_ERANGE);
+    CHECK(turn == its && memcmp(&place, &same, sizeof place) == 0);
+}
+
+/* Whatever is asked is as it was served, though the walk has passed over most
+   stages. Returns how many. */
+static size_t check_stages(stage_run *r)
+{
+    history_mix_walk walk, moved;
+    size_t i, passed = 0;
+    int n;
+
+    open_two(&walk, &moved, r);
+    for (i = 0; i < r->stretches; i++) {
+        CHECK(history_mix_next(&walk) == 1);
+        CHECK(next_moved(&moved) == 1);
+        passed += walk.behind != 0;
+        for (n = (int)check_random(5); n > 3; n--)
+            check_stage_turn(r, &walk, i);
+        for (n = (int)check_random(4); n > 0; n--)
+            check_stage_sample(r, &walk, &moved, i);
+    }
+    CHECK(history_mix_next(&walk) == 0);
+    return passed;
+}
+
 static void test_many_sources(int cases)
 {
+    static const uint64_t samples[3] = {9, 900, 90000};
     static stage_run r;
     static unsigned char state[sizeof r.state];
+    size_t passed[STOPS] = {0}, stretches[STOPS] = {0};
     history_mix_walk walk;
+    uint32_t stop;
     int k;
 
     for (k = 0; k < cases; k++) {
-        const int stages = 1 + (int)check_random(STAGES);
-        size_t i, size, passed = 0;
-        int n;
+        const size_t size = STATESAMPLER_MIX_STATE_BYTES(MANY);
+        int stages = 1 + (int)check_random(STAGES);
 
-        begin_stages(&r);
-        for (n = 0; n < stages; n++)
+        stop = (uint32_t)check_random(STOPS);
+        begin_stages_of(&r, stop, samples[check_random(3)]);
+        for (; stages > 0; stages--)
             take_stage(&r);
         r.begins[r.stretches] = r.records;
-        history_mix_open(&walk, &r.h.log, 0, statesampler_mix_turn(&r.mix),
-                         r.other, r.other_weights, r.state);
-        for (i = 0; i < r.stretches; i++) {
-            CHECK(history_mix_next(&walk) == 1);
-            passed += walk.words != NULL;
-            for (n = (int)check_random(5); n > 2; n--) {
-                const size_t records = r.begins[i + 1] - r.begins[i];
-                const size_t at = r.begins[i] + (size_t)check_random(
-                                                    records ? records : 1);
-                uint64_t sample = 0;
-                uint32_t source = 0;
-                size_t count;
-
-                if (records == 0)
-                    break;
-                CHECK(history_served(&walk.stretch, 0, r.turn[at]));
-                CHECK(history_mix_at(&walk, 0, 0, r.turn[at], &sample, &count,
-                                     &source) == 1);
-                CHECK(sample == r.sample[at] && source == r.source[at]);
-            }
-        }
-        CHECK(history_mix_next(&walk) == 0);
-        CHECK(stages < 9 || passed > r.stretches / 4);
-        size = statesampler_mix_state_bytes(&r.mix);
+        stretches[stop] += r.stretches;
+        passed[stop] += check_stages(&r);
         CHECK(statesampler_mix_save(&r.mix, state, size) == STATESAMPLER_OK);
-        history_mix_open(&walk, &r.h.log, 0, statesampler_mix_turn(&r.mix),
-                         r.other, r.other_weights, r.state);
-        CHECK(history_mix_check_end(&walk, state, size) == STATESAMPLER_OK);
+        history_mix_open(&walk, &r.h.log, statesampler_mix_epoch(&r.mix),
+                         statesampler_mix_turn(&r.mix), r.other,
+                         r.other_weights, r.state);
+        CHECK(history_mix_check_end(&walk, state,
+                                    statesampler_mix_state_bytes(&r.mix)) ==
+              STATESAMPLER_OK);
     }
+    for (stop = 0; stop < STOPS; stop++)
+        CHECK(passed[stop] > stretches[stop] / 8 || cases < 30);
+}
+
+/* Changes an event: where it happened, the turn sought, or weights. */
+static void forge_stage(stage_run *r)
+{
+    unsigned char *const bytes = r->memory;
+    size_t at = 16 + history_state_bytes(&r->h.log), before = 0;
+    int left = (int)check_random(r->stretches);
+    history_event event = history_event_at(&r->h.log, at);
+    uint32_t i;
+
+    for (; left > 0; left--) {
+        before = at;
+        at += event.size;
+        event = history_event_at(&r->h.log, at);
+    }
+    switch (check_random(event.kind == HISTORY_WEIGHTS ? 5 : 2)) {
+    case 0:
+        history_store(bytes + at + 16, event.step + check_random(900) - 200);
+        break;
+    case 1:
+        history_store(bytes + at + 24,
+                      history_word(event.words) + check_random(900) - 200);
+        break;
+    case 2: /* those of the event before, which change nothing */
+        if (bytes[before] == HISTORY_WEIGHTS)
+            memcpy(bytes + at + 24, bytes + before + 24, event.size - 24);
+        break;
+    default: /* a weight */
+        i = (uint32_t)check_random(r->mix.num_sources);
+        memset(bytes + at + 24 + 4 * i, check_random(2) ? 0 : 127,
+               1 + (size_t)check_random(4));
+        break;
+    }
+}
+
+/* A walk that passes over stages refuses what one that does not refuses, and in
+   the same place; or it ends in the same state. Returns 1 if they refuse. */
+static int check_forged_stages(stage_run *r)
+{
+    static unsigned char state[sizeof r->state];
+    history_mix_walk walk, moved;
+    int code, same;
+
+    open_two(&walk, &moved, r);
+    do {
+        code = next_moved(&moved);
+        CHECK(history_mix_next(&walk) == code);
+        CHECK(code != 1 || walk.stretch.end_step == moved.stretch.end_step);
+    } while (code == 1 && walk.stretch.kind != 0);
+    if (code < 0)
+        return 1;
+    code = history_mix_go(&moved, moved.stretch.end_epoch,
+                          moved.stretch.end_step);
+    (void)statesampler_mix_save(&moved.mix, state, sizeof state);
+    same = history_mix_ends_in(&walk, state,
+                               statesampler_mix_state_bytes(&walk.mix));
+    CHECK(same == (code == STATESAMPLER_OK ? code : HISTORY_EOTHER));
+    return code != STATESAMPLER_OK;
+}
+
+static void test_forged_stages(int cases)
+{
+    static stage_run r;
+    int k, refused = 0;
+
+    for (k = 0; k < cases; k++) {
+        int stages = 1 + (int)check_random(9);
+
+        begin_stages_of(&r, (uint32_t)check_random(STOPS),
+                        check_random(2) ? 90 : 9000);
+        for (; stages > 0; stages--)
+            take_stage(&r);
+        for (stages = 1 + (int)check_random(3); stages > 0; stages--)
+            forge_stage(&r);
+        refused += check_forged_stages(&r);
+    }
+    CHECK(refused > cases / 8 && refused < cases * 7 / 8);
 }
 
 /* Stages that have more turns together than the weights of a mix. */
@@ -1202,7 +1377,9 @@ static void test_full_stage(void)
     const uint64_t turns = 3;
     schedule s;
 
-    begin_stages(&r);
+    do /* one source alone has the same weights in each stage */
+        begin_stages(&r);
+    while (r.mix.num_sources == 1);
     scheduled = r.h;
     schedule_init(&s, shares, r.weights, r.mix.num_sources);
     for (; statesampler_mix_turn(&r.mix) < turns; serve_stage(&r, 1))
@@ -1702,6 +1879,7 @@ int main(int argc, char **argv)
     CHECK(as_padding > 0);
     test_mix_padding();
     test_many_sources(reduced ? 5 : 60);
+    test_forged_stages(reduced ? 30 : 3000);
     test_long_stages();
     test_schedule();
     test_schedule_begun_again();

@@ -29,6 +29,7 @@ class Record:
         self.place = epoch, step
         self._state = state         # None once the history leads to it.
         self._begins = None
+        self._datasets = {}         # Those of samples, in all stretches.
         self.sources = c.record_sources(self._record)
         self._memory = (memory(SOURCE_BYTES * self.sources),
                         memory(4 * self.sources),
@@ -131,17 +132,24 @@ class Record:
         here = _has(stretch, epoch)
         if self.sources == 0:
             return [(0, 0, index)] if here or stretch.carry else []
-        local = ctypes.c_uint64(index)
-        source = c.record_source(self._record, local)
         if not here:
             return []
+        source, local = self._dataset(index)
         if own is not None:
-            return [(source, own, local.value)]
+            return [(source, own, local)]
         first, last = ctypes.c_uint64(), ctypes.c_uint64()
         check(c.record_epochs(self._record, epoch, source, first, last))
         epochs = ((first.value + i) % 2**64
                   for i in range((last.value - first.value) % 2**64 + 1))
-        return ((source, each, local.value) for each in epochs)
+        return ((source, each, local) for each in epochs)
+
+    def _dataset(self, index):
+        """The number of a sample's dataset, and its index there."""
+        if index not in self._datasets:
+            local = ctypes.c_uint64(index)
+            self._datasets[index] = (c.record_source(self._record, local),
+                                     local.value)
+        return self._datasets[index]
 
     def first(self):
         """Where it begins."""
