@@ -22,9 +22,9 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-1700000000}
 
 mkdir -p "$1"
 build --sdist examples/python
-for tool in clang lld advzip; do
+for tool in clang lld llvm-strip advzip; do
     command -v $tool >/dev/null || {
-        echo "skip Python's wheel: install clang, lld and advancecomp"
+        echo "skip Python's wheel: install clang, lld, llvm and advancecomp"
         mv "$work"/made/* "$1"
         exit 0
     }

@@ -1,9 +1,9 @@
 #!/bin/sh
 # libraries.sh FOLDER [PLATFORM...] - compiles library.c of the Python package
 # for these platforms or for all six, as FOLDER/libstatesampler-PLATFORM.so (.dll,
-# .dylib). _library.py names the platforms so. It needs clang and lld alone: the
-# libraries use no C library, so no files of these systems are needed, and every
-# Linux has the same file, whether its C library is glibc or musl.
+# .dylib). _library.py names the platforms so. It needs clang, lld and llvm-strip
+# alone: the libraries use no C library, so no files of these systems are needed,
+# and every Linux has the same file, whether its C library is glibc or musl.
 set -e
 here=examples/packaging/wheel
 out=${1:?usage: libraries.sh FOLDER [PLATFORM...]}
@@ -16,7 +16,8 @@ mkdir -p "$out"
 
 # Without what is only for a C library, debuggers and exceptions. clang must make
 # no bcmp of a memcmp, as memory.c has none.
-options="-std=c99 -Wall -Werror -I. -Iexamples/extras -nostdlibinc
+options="-std=c99 -Wall -Werror -Wno-unused-command-line-argument
+    -I. -Iexamples/extras -nostdlibinc -fomit-frame-pointer
     -isystem $here/include -include $here/processor.h -fvisibility=hidden
     -fno-builtin-memcmp -fno-stack-protector -fno-unwind-tables
     -fno-asynchronous-unwind-tables"
@@ -24,8 +25,9 @@ options="-std=c99 -Wall -Werror -I. -Iexamples/extras -nostdlibinc
 # The library is small: a fifth of the wheel less than with -O2. What counts is
 # as fast, as the header keeps its code for speed without __OPTIMIZE_SIZE__, loops
 # over a few vectors are unrolled, or they are not in registers, and what is as
-# short as the header's helpers is inline.
-small="-Oz -U__OPTIMIZE_SIZE__ -mllvm -unroll-threshold=100
+# short as the header's helpers is inline. Functions of what repeats, as clang
+# makes them for ARM, are less code, but more when it is packed.
+small="-Oz -U__OPTIMIZE_SIZE__ -mno-outline -mllvm -unroll-threshold=100
     -mllvm -inline-threshold=25"
 
 # Makes an object of each source in $work.
@@ -40,8 +42,8 @@ compile() { # TARGET [OPTION...]
 
 linux() { # MACHINE
     compile $1-linux-gnu -fPIC
-    lld -flavor gnu -shared -Bsymbolic --no-undefined --hash-style=gnu --build-id=none -s \
-        -o "$out/libstatesampler-linux-$1.so" "$work"/*.o
+    lld -flavor gnu -shared -Bsymbolic --no-undefined --hash-style=sysv \
+        --build-id=none -s -o "$out/libstatesampler-linux-$1.so" "$work"/*.o
 }
 
 # The rules of Windows want all functions to have unwind tables.
@@ -53,7 +55,8 @@ windows() { # MACHINE PYTHONS_NAME_OF_IT
 }
 
 # It names the system's library, though it calls nothing of it: macOS may refuse
-# one that names none.
+# one that names none. llvm-strip leaves out names of static functions, for which
+# lld has no option yet, and signs anew.
 macos() { # MACHINE VERSION
     compile $1-apple-macos$2 -fPIC
     cat >"$work/system.tbd" <<TBD
@@ -65,7 +68,9 @@ install-name: /usr/lib/libSystem.B.dylib
 TBD
     lld -flavor darwin -dylib -arch $1 -platform_version macos $2 $2 \
         -adhoc_codesign -install_name @rpath/libstatesampler-darwin-$1.dylib -S \
+        -dead_strip -no_function_starts -no_data_in_code_info \
         -o "$out/libstatesampler-darwin-$1.dylib" "$work"/*.o "$work/system.tbd"
+    llvm-strip -x "$out/libstatesampler-darwin-$1.dylib"
 }
 
 for platform; do

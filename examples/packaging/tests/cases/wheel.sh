@@ -57,6 +57,28 @@ needed() { # FILE
     esac
 }
 
+# Whether each page of a file for macOS has the digest that its signature says,
+# of which the numbers are big-endian: the load command 0x1d says where it is.
+signed() { # FILE
+    python3 - "$1" <<'END'
+import hashlib, struct, sys
+file = open(sys.argv[1], "rb").read()
+command = 32
+for _ in range(*struct.unpack_from("<I", file, 16)):
+    kind, length, place = struct.unpack_from("<III", file, command)
+    if kind == 0x1d:
+        break
+    command += length
+place += struct.unpack_from(">I", file, place + 16)[0]
+first, _, _, pages, end = struct.unpack_from(">5I", file, place + 16)
+for page in range(pages):
+    digest = hashlib.sha256(file[4096 * page:min(4096 * page + 4096, end)])
+    begin = place + first + 32 * page
+    assert file[begin:begin + 32] == digest.digest(), f"page {page} is not signed"
+assert 0 <= 4096 * pages - end < 4096
+END
+}
+
 # All give the same, and need nothing. Apple's processors load nothing without a
 # signature; here it is of nobody. What macOS may read is the system's library.
 structure() {
@@ -78,6 +100,7 @@ structure() {
     [ "$(ls made/libstatesampler-*.* | wc -l)" = 6 ]
     grep -qx statesampler_layout first
     for machine in arm64 x86_64; do
+        signed made/libstatesampler-darwin-$machine.dylib
         llvm-objdump --macho --private-headers \
             made/libstatesampler-darwin-$machine.dylib >said
         for line in 'cmd LC_CODE_SIGNATURE' 'cmd LC_UUID' \
@@ -98,8 +121,9 @@ structure() {
 }
 
 list_tests() {
-    tool clang "the wheel's libraries" && tool lld "the wheel's libraries" ||
-        return 0
+    for tool in clang lld llvm-strip; do
+        tool $tool "the wheel's libraries" || return 0
+    done
     what='the wheel: the checksum of every part'
     if [ "$machine-$(uname -s)" = x86_64-Linux ]; then
         add_test "$what: Linux, x86-64" checksum_of linux-x86_64 \
