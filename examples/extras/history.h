@@ -1330,9 +1330,9 @@ static inline void history_share(history_mix_walk *walk, uint32_t ticks)
         memset(turns, 0, 4 * (size_t)num_sources);
 }
 
-/* With FIRST and ALL leaves each source those up to its epoch's end. Returns how
-   many they are together; *going becomes the weights of the sources that have
-   not come so far, with RESTART in their first epochs. */
+/* With FIRST and ALL leaves each source those up to its epoch's end. Returns
+   how many they are together; *going becomes the weights of the sources that
+   have not come so far, with RESTART in their first epochs. */
 static inline uint64_t history_cut(history_mix_walk *walk, uint64_t *going)
 {
     unsigned char *const turns = history_turns(walk);
@@ -1386,8 +1386,8 @@ static inline int history_share_turns(history_mix_walk *walk, uint32_t turns)
            walk->mix.stop != STATESAMPLER_STOP_RESTART;
 }
 
-/* Counts the turns of each source in the stage, up to a turn of the mix. Returns
-   0 if its epoch ends before, or that is too far. */
+/* Counts the turns of each source in the stage, up to a turn of the mix.
+   Returns 0 if its epoch ends before, or that is too far. */
 static inline int history_count(history_mix_walk *walk, uint64_t turn)
 {
     int found;
@@ -1482,16 +1482,20 @@ static inline int history_mix_settle(history_mix_walk *walk)
     return code;
 }
 
-/* Makes the sampler of a source that was left behind, at a turn. */
+/* Makes the sampler of a source that was left behind, at a turn. At the stage's
+   beginning none is counted: what is counted stays that of its end. */
 static inline int history_move_to(history_mix_walk *walk, statesampler *s,
                                   uint32_t source, uint64_t turn)
 {
-    if (!history_count(walk, turn))
-        return 0;
+    uint64_t turns = walk->weights[source];
+
+    if (turn != walk->stage) {
+        if (!history_count(walk, turn))
+            return 0;
+        turns += history_number(history_turns(walk), source);
+    }
     *s = walk->sources[source].sampler;
-    return history_move(s, walk->weights[source] +
-                               history_number(history_turns(walk), source)) ==
-           STATESAMPLER_OK;
+    return history_move(s, turns) == STATESAMPLER_OK;
 }
 
 /* A source at the stretch's beginning and at its end, if the mix was left
