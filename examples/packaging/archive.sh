@@ -16,6 +16,7 @@ name=statesampler.h-$version
 archive=$name.tar.gz
 mkdir -p "$out" && git archive -9 --prefix=$name/ -o "$out/$archive" HEAD ||
     exit
+! command -v advdef >/dev/null || advdef -z -3 -q "$out/$archive" || exit
 [ -z "$(git status --porcelain)" ] ||
     echo 'note: the archive has the last commit, not the changes since'
 [ -n "$RELEASE" ] || echo "note: the recipes fetch from $release:" \
