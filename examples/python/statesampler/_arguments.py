@@ -124,13 +124,16 @@ def whole_batch_size(value):
 
 class Fixed:
     """Attributes in `_fixed` are not to be assigned once `_last` is there, as
-    that would not change the order."""
+    that would not change the order. (A user's subclass may have others of such
+    a name.)"""
 
     _last = "_made"
     _instead = {"weights": "weigh", "num_samples": "resize", "epoch": "begin"}
 
     def __setattr__(self, name, value):
-        if name in self._fixed and self._last in vars(self):
+        if name in self._fixed and self._last in vars(self) and (
+                hasattr(self, name) or
+                type(self).__module__.startswith(__package__)):
             method = self._instead.get(name, "")
             raise AttributeError(f"{name} cannot be changed: " + (
                 f"call {method}" if hasattr(self, method) else

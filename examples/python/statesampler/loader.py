@@ -8,7 +8,6 @@ import traceback
 import weakref
 
 from torch.utils.data import BatchSampler, DataLoader
-from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from ._arguments import Fixed, whole
 from ._inside import Inside, check_length, look_into, sampler_of
@@ -86,12 +85,16 @@ class _Counted:
             "epoch or an interrupt came in between")
 
 
+# Modules of DataLoaders that call a dataset.
+_LOADERS = "torch.utils.data.dataloader", "torchdata.stateful_dataloader."
+
+
 def _is_late(error):
     """Whether a thread's loader, or a DataLoader, has waited too long. (Empty
-    that comes out of a DataLoader's iterator is its dataset's.)"""
+    that comes out of a DataLoader is its dataset's.)"""
     if isinstance(error, queue.Empty):
         return not any(
-            isinstance(frame.f_locals.get("self"), _BaseDataLoaderIter)
+            frame.f_globals.get("__name__", "").startswith(_LOADERS)
             for frame, _ in traceback.walk_tb(error.__traceback__))
     return str(error).startswith("DataLoader timed out")
 

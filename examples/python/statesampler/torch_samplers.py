@@ -85,6 +85,7 @@ class _Resumable(Fixed, Steps):
         self._alone = None      # The iteration of a loop that nothing counts.
         self._uncounted = False     # It has begun since the place was known.
         self._begun = None      # Where the last loop began.
+        self._looked = None     # Where the first one did that nothing counts.
         self._loader = None     # A StatefulLoader, weakly.
         self._loaded = 0, 0     # The epoch and step of the loaded state.
         if read_ahead is not None:
@@ -148,14 +149,14 @@ class _Resumable(Fixed, Steps):
         self._check_own_dataset()
         self._close()
         self._refuse_a_look()
-        begun, here = self._begun, self._cursor.epoch
-        if self._uncounted and here != begun.epoch and begun.own:
+        first, here = self._looked, self._cursor.epoch
+        looked, self._uncounted = self._uncounted, False
+        if looked and here != first.epoch and first.own:
             warnings.warn(
                 "a loop that nothing counts has taken the rest of epoch "
-                f"{begun.epoch}, and this one begins epoch {here}: if that was "
-                f"a look at batches, call begin({begun.epoch}) before this "
+                f"{first.epoch}, and this one begins epoch {here}: if that was "
+                f"a look at batches, call begin({first.epoch}) before this "
                 "loop, or look at those of a copy", stacklevel=5)
-        self._uncounted = False
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
@@ -170,7 +171,7 @@ class _Resumable(Fixed, Steps):
         whether that was received, or only its first batch."""
         epoch, step = self._loaded
         if self._uncounted and step > 0 and self._cursor.epoch != epoch and (
-                (self._begun.epoch, self._begun.start) == (epoch, step)):
+                (self._looked.epoch, self._looked.start) == (epoch, step)):
             raise RuntimeError(
                 f"a loop that nothing counts has taken the rest of epoch {epoch},"
                 " amid which this sampler has loaded a state: load the state "
@@ -201,6 +202,8 @@ class _Resumable(Fixed, Steps):
             self._refuse_two_skips()
             self._close()
             this = self._alone = Iteration(Begun(self._cursor))
+            if not self._uncounted:
+                self._looked = this.begun
             self._begun, self._uncounted = this.begun, True
             self._share()
         return this, self._cursor.read(this.begun.state)
@@ -431,7 +434,7 @@ class _Resumable(Fixed, Steps):
         state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
                  "_loop": None, "_alone": None, "_loader": None}
         if not self._uncounted:
-            state["_begun"] = None
+            state["_begun"] = state["_looked"] = None
         del state["_lock"]
         if not multiprocessing.context.get_spawning_popen():
             del state["_shared"]

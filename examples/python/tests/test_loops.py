@@ -451,7 +451,7 @@ class Unusual(unittest.TestCase):
 
     def test_a_look_at_all(self):
         """Without a state from amid the epoch, it may have been meant."""
-        for epoch, workers in itertools.product((0, 3), (0, 1)):
+        for epoch, workers, again in itertools.product((0, 3), (0, 1), (0, 1)):
             sampler = Distributed(range(8), 1, 0)
             sampler.load_state_dict(sampler.state_dict(epoch=epoch))
             order = list(copy.copy(sampler))
@@ -460,6 +460,8 @@ class Unusual(unittest.TestCase):
             loader = StatefulLoader(plain, sampler)
             for _ in range(2):
                 next(iter(plain))
+                if again:   # The first look is the one that tells.
+                    next(iter(Uncounted(range(8), 4, sampler=sampler)))
                 with self.assertWarnsRegex(
                         UserWarning, f"rest of epoch {epoch},.* epoch {epoch + 1}"
                         f": .* call begin.{epoch}. before") if workers else (

@@ -262,6 +262,14 @@ class Messages(unittest.TestCase):
                                 AttributeError, f"^{name} cannot be changed: "
                                 "(call|make another) [A-Za-z_]*$"):
                             setattr(each, name, HUGE[value])
+        class Own(Sampler):     # A user's, with a name that Sampler has not.
+            def __init__(self):
+                super().__init__(9, 0, 1)
+                self.tail = "its own"
+
+        self.assertEqual(Own().tail, "its own")
+        with self.assertRaisesRegex(AttributeError, "^epoch cannot be changed"):
+            Own().epoch = 5
         for kind, given in MADE:
             if hasattr(kind, "weigh"):
                 with self.assertRaisesRegex(AttributeError, ": call weigh$"):
