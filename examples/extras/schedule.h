@@ -885,9 +885,11 @@ static inline int schedule_go_again(schedule *s, statesampler_mix *mix,
    from turn 0 on. A run that goes back so is one that goes straight from turn
    0, as its ranks and batches are now. ETURN: the turn is before the present
    stage or such a history, and turn 0 is not known, or the schedule began in
-   mid-run. ETOKENS: other stages are not known. If a stage on the way is
-   impossible, or a history is full, both are then at its beginning, or at that
-   of one before it. */
+   mid-run. ETOKENS: other stages are not known. ESTEPS: on the ranks that there
+   are now, a source of the present stage has no steps; from the stage's end, or
+   on the ranks before, it goes. If a stage on the way is impossible, or a
+   history is full, both are then at its beginning, or at that of one before
+   it. */
 static inline int schedule_seek(schedule *s, statesampler_mix *mix,
                                 uint64_t turn, schedule_plan *plan,
                                 void *context)
