@@ -83,9 +83,9 @@ class _Resumable(Fixed, Steps):
         self._lock = Lock()
         self._loop = None       # A StatefulLoader's, the current one or left.
         self._alone = None      # The iteration of a loop that nothing counts.
-        self._uncounted = False     # It has begun since the place was known.
+        self._uncounted = None  # Where the first loop did that nothing counts,
+                                # since the place was known.
         self._begun = None      # Where the last loop began.
-        self._looked = None     # Where the first one did that nothing counts.
         self._loader = None     # A StatefulLoader, weakly.
         self._loaded = 0, 0     # The epoch and step of the loaded state.
         if read_ahead is not None:
@@ -149,9 +149,9 @@ class _Resumable(Fixed, Steps):
         self._check_own_dataset()
         self._close()
         self._refuse_a_look()
-        first, here = self._looked, self._cursor.epoch
-        looked, self._uncounted = self._uncounted, False
-        if looked and here != first.epoch and first.own:
+        first, here = self._uncounted, self._cursor.epoch
+        self._uncounted = None
+        if first and here != first.epoch and first.own:
             warnings.warn(
                 "a loop that nothing counts has taken the rest of epoch "
                 f"{first.epoch}, and this one begins epoch {here}: if that was "
@@ -171,7 +171,7 @@ class _Resumable(Fixed, Steps):
         whether that was received, or only its first batch."""
         epoch, step = self._loaded
         if self._uncounted and step > 0 and self._cursor.epoch != epoch and (
-                (self._looked.epoch, self._looked.start) == (epoch, step)):
+                (self._uncounted.epoch, self._uncounted.start) == (epoch, step)):
             raise RuntimeError(
                 f"a loop that nothing counts has taken the rest of epoch {epoch},"
                 " amid which this sampler has loaded a state: load the state "
@@ -202,9 +202,8 @@ class _Resumable(Fixed, Steps):
             self._refuse_two_skips()
             self._close()
             this = self._alone = Iteration(Begun(self._cursor))
-            if not self._uncounted:
-                self._looked = this.begun
-            self._begun, self._uncounted = this.begun, True
+            self._begun = this.begun
+            self._uncounted = self._uncounted or this.begun
             self._share()
         return this, self._cursor.read(this.begun.state)
 
@@ -311,7 +310,7 @@ class _Resumable(Fixed, Steps):
                 self._turn_over()
             alone.give_up()
         if self._uncounted and self._cursor.num_steps is None:
-            self._uncounted = False     # A warning may be an error, but once.
+            self._uncounted = None      # A warning may be an error, but once.
             warnings.warn(
                 "a loop over this sampler was left that nothing counted. As it "
                 "has no end, the next loop goes on after all that was taken, "
@@ -323,7 +322,7 @@ class _Resumable(Fixed, Steps):
         """Ends the current loop; continuing it is an error."""
         loop, alone = self._loop, self._alone
         self._loop = self._alone = None
-        self._uncounted = False
+        self._uncounted = None
         if loop is not None:
             loop.over = True
         if alone is not None:
@@ -434,7 +433,7 @@ class _Resumable(Fixed, Steps):
         state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
                  "_loop": None, "_alone": None, "_loader": None}
         if not self._uncounted:
-            state["_begun"] = state["_looked"] = None
+            state["_begun"] = None
         del state["_lock"]
         if not multiprocessing.context.get_spawning_popen():
             del state["_shared"]
