@@ -1,8 +1,9 @@
 #!/bin/sh
 # run.sh [list] [FOLDER|FILE...] - runs the tests of these folders, or files of
-# cases, by CTest, or prints their names. By default all: `.` has those of the
-# header and its extras, `examples` those of its programs, and each folder there
-# with tests/cases its own.
+# cases, by CTest, or prints their names. By default all: each folder of
+# examples with tests/cases has its own, `examples` those of its programs, and
+# `.` those of the header and its extras. These come last, as they alone never
+# wait: the others kill processes, or start browsers.
 #     JOBS=2       so many at a time
 #     ONLY=REGEX   those with such a name; as ctest -R
 # The last line is the sum; build/test/junit.xml has it for programs. CTest
@@ -72,7 +73,7 @@ for place; do
         exit 1
     }
 done
-[ $# != 0 ] || set -- . examples examples/*/
+[ $# != 0 ] || set -- examples/*/ examples .
 mkdir -p $lists
 : >$lists/CTestTestfile.cmake
 : >$lists/skipped
