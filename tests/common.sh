@@ -420,20 +420,22 @@ in_each_language() { # NAME CALL...
     done
 }
 
-# clang's -fsanitize reports what wraps around, and what is undefined. Only what
-# it says of a header counts, as the programs that test it wrap around too. They
-# are not optimised: that would take longer than they run.
-none_wraps_around() { # PATTERN
+# Ends a program that reads outside its memory or does what is undefined. What
+# wraps around is only reported, and only of a header, as the programs that test
+# it wrap around too. They are not optimised: that would take longer than they
+# run.
+sanitized() { # PATTERN
     clang -std=c99 -O1 -I. -c -o core.o "$root/tests/core.c"
     for test in $1; do
         has_libraries c $test || continue
         core=core.o fann=
         ! grep -q STATESAMPLER_IMPLEMENTATION $test || core=
         ! grep -q floatfann.h $test || fann=-lfann
-        clang -std=c99 -O0 -D_POSIX_C_SOURCE=200809L \
-            -fsanitize=integer,undefined -I. \
+        clang -std=c99 -O0 -g1 -D_POSIX_C_SOURCE=200809L \
+            -fsanitize=address,undefined,integer \
+            -fno-sanitize-recover=address,undefined -I. \
             -o test $test $core $fann -lm -lpthread
-        ./test reduced >said 2>&1
+        quietly ./test reduced
         grep -E 'examples/.*\.h:[0-9]+:[0-9]+: runtime error' said | nothing
         echo $test >>done
     done

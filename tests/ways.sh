@@ -8,12 +8,13 @@ STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 
 # A name; how much is tested (full; reduced; orders: reduced, and only of the
 # tests of orders, where a compiler's code can go wrong; bulk: of those of the
-# code that has another shape with other vectors; small: of those of the small
-# build; files: of those of files; sum: no test; apart: by tests of its own;
-# long: nothing but by make sanitize); what else it needs (the tool that runs it
-# where this computer cannot, under=TOOL, cpu=FEATURE, or `runtime`: a library
-# without which an empty program does not link); the compiler. The checksum of
-# every part is tested in all that are not long and not small.
+# code that has another shape with other vectors; bytes: of those, and of those
+# of saved states; small: of those of the small build; files: of those of files;
+# sum: no test; apart: by tests of its own; long: nothing but by make sanitize);
+# what else it needs (the tool that runs it where this computer cannot,
+# under=TOOL, cpu=FEATURE, or `runtime`: a library without which an empty program
+# does not link); the compiler. The checksum of every part is tested in all that
+# are not long and not small.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
@@ -33,7 +34,7 @@ ways() {
     arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
     # The code for a GPU, on a processor.
     device="gcc -O2 $c99 -Wno-unknown-pragmas -include tests/device.h"
-    # With vectors, of which the lanes are in another order.
+    # The first byte of a number is the highest; so is the first lane of a vector.
     s390x="s390x-linux-gnu-gcc -O2 -march=z14 $c99 -static"
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
@@ -64,13 +65,13 @@ arm            sum     qemu-arm     $arm
 arm-neon       bulk    qemu-arm     $arm -mfpu=neon
 aarch64        bulk    qemu-aarch64 aarch64-linux-gnu-gcc -O2 $c99 -static
 i386           reduced qemu-i386    i686-linux-gnu-gcc -O2 $c99 -static $lfs
-s390x          reduced qemu-s390x   $s390x
+s390x          bytes   qemu-s390x   $s390x
 mips           sum     qemu-mips    mips-linux-gnu-gcc -O2 $c99 -static
 m68k           sum     qemu-m68k    m68k-linux-gnu-gcc -O2 $c99 -static
 riscv64        sum     qemu-riscv64 riscv64-linux-gnu-gcc -O2 $c99 -static
 musl           sum     -            musl-gcc -O2 $c99 -static
 windows        apart   wine         x86_64-w64-mingw32-gcc -O2 $c99 -static
-nvcc           apart   -            ${NVCC:-nvcc} -x cu -O2
+nvcc           sum     -            ${NVCC:-nvcc} -x cu -O2
 END
 }
 
@@ -88,7 +89,9 @@ is_tested() { # TEST AMOUNT
     converted:* | checked:*) is_tested $1 reduced ;;
     orders:test_elastic | orders:test_locate | orders:test_mix | \
         orders:test_stages) ;;
-    orders:* | bulk:*)
+    bytes:test_state | bytes:test_mix_state | bytes:test_forged | \
+        bytes:test_hosted | bytes:test_describe) ;;
+    orders:* | bulk:* | bytes:*)
         case $1 in
         test_perm | test_perm_map | test_sampler | test_vectors) ;;
         *) return 1 ;;

@@ -1,17 +1,18 @@
 # common.sh - what the files of cases here share.
 
-# Makes examples, and links to them in the folder `bin`. The header's functions
-# are compiled once for all; grow.c has its own, with stb_ds.h.
+# Makes examples, without a warning, and links to them in the folder `bin`. The
+# header's functions are compiled once for all; grow.c has its own, with stb_ds.h.
 core=build/test/cc/core.o
+strict=$(echo $STRICT)
 program() { # NAME...
     mkdir -p bin
     quietly make_once $core
     for name; do
         if [ $name = grow ]; then
-            quietly make_once build/$name
+            quietly make_once build/$name CFLAGS="$CFLAGS $strict"
         else
             quietly make_once build/$name LDFLAGS="$LDFLAGS $core" \
-                CFLAGS="$CFLAGS -DSTATESAMPLER_IMPLEMENTATION_INCLUDED"
+                CFLAGS="$CFLAGS $strict -DSTATESAMPLER_IMPLEMENTATION_INCLUDED"
         fi
         ln -sf "$root/build/$name" bin/$name
     done

@@ -62,8 +62,4 @@ list_tests() {
         add_test 'every test on Windows (mingw-w64, wine)' windows $(
             for test in $tests; do ! is_tested $test reduced || echo $test; done)
     fi
-    if grep -q '^nvcc ' $lists/ways; then
-        add_test 'test_vectors, the host as nvcc compiles it' \
-            STB_FLAGS= try nvcc test_vectors reduced
-    fi
 }

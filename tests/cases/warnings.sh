@@ -70,11 +70,13 @@ stb_by_I() { # LANGUAGE COMMAND...
     }
 }
 
-# Without the header's functions, where a program can be compiled so: those are
-# tested above.
-clean_sources() { # COMMAND...
-    for source in "$root"/examples/*.c "$root"/bench/*.c \
-        "$root"/examples/python/statesampler/*.c; do
+# Programs, without the header's functions where they can be compiled so: those
+# are tested above.
+clean_sources() { # PATTERNS COMMAND...
+    sources=$(cd "$root" && echo $1)
+    shift
+    for source in $sources; do
+        source=$root/$source
         [ -n "$STB_FLAGS" ] || ! grep -q 'stb_ds\.h' "$source" || continue
         functions=-DSTATESAMPLER_IMPLEMENTATION_INCLUDED
         ! grep -qE '^#define STATESAMPLER_STATIC|ssmp_' "$source" ||
@@ -133,23 +135,28 @@ analysed() {
 }
 
 # With longer vectors, symbols.sh tests it. The optimiser, which warns of what it
-# sees, is the same for each C++.
+# sees, is the same for each C and for each C++.
 list_tests() {
     for compiler in gcc clang; do
         tool $compiler "no warning: $compiler" || continue
-        add_test "no warning of any combination: $compiler, C99" \
-            combinations c $compiler -std=c99 -Wmissing-prototypes
         for language in c99 c2x; do
-            add_test "no warning, optimised: $compiler, $language" \
-                optimised c $compiler -std=$language -Wmissing-prototypes
+            add_test "no warning of any combination: $compiler, $language" \
+                combinations c $compiler -std=$language -Wmissing-prototypes
         done
+        add_test "no warning, optimised: $compiler, c99" \
+            optimised c $compiler -std=c99 -Wmissing-prototypes
         [ $compiler = clang ] ||
             add_test "no warning of what C++ has not: $compiler" \
                 compatible $compiler -std=c99
-        # clang warns before it optimises.
-        case $compiler in gcc) level=-O1 ;; *) level=$only_look ;; esac
+        # clang warns before it optimises. The tests of the examples compile
+        # those with CC.
+        sources='bench/*.c examples/python/statesampler/*.c'
+        case $compiler in
+        gcc) level=-O1 ;;
+        *) level=$only_look sources="$sources examples/*.c" ;;
+        esac
         add_test "no warning in examples and bench: $compiler" \
-            clean_sources $compiler $level
+            clean_sources "'$sources'" $compiler $level
         if [ -n "$STB_FLAGS" ]; then
             add_test "no warning, stb_ds.h a header of the program: $compiler" \
                 stb_by_I c stb.o $compiler -std=c99

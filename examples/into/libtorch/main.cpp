@@ -1,13 +1,10 @@
 /* main.cpp - trains with libtorch, and goes on after a kill; or compares its
    samplers with ours. See README.md. */
-#include <torch/data.h>
-#include <torch/serialize.h>
-
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
-#include "../../example.h"
 #include "state_sampler.hpp"
+#include "../../example.h"
 #include "compare.hpp"
 #include "train.hpp"
 #include "uses.hpp"

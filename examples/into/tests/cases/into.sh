@@ -213,10 +213,9 @@ faiss_compared() {
 
 # --- llm.c --------------------------------------------------------------------
 
-# The loader on shards of the test's own, with sanitizers where there are some.
+# The loader on shards of the test's own.
 loader() {
-    $CC -std=c99 $STRICT $(cat "$root/$lists/sanitizers") -O1 -I. -o loader \
-        examples/into/tests/dataloader.c
+    $CC -std=c99 $STRICT -O1 -I. -o loader examples/into/tests/dataloader.c
     quietly ./loader
 }
 
@@ -367,17 +366,6 @@ libtorch() {
     grep -q 'the archive has no place in an epoch; epoch 0 begins at its' said
 }
 
-# A header in C++ alone that needs libtorch, which takes ten seconds: in C++20, as
-# the page's commands compile it in C++14. Three are parts of main.cpp.
-libtorch_alone() {
-    for header in $(ls examples/into/*/*.hpp |
-        grep -vE '/(compare|train|uses)\.hpp$'); do
-        alone $header >alone.cpp
-        quietly g++ -std=c++20 $STRICT -fsyntax-only -I. \
-            -isystem $torch_include alone.cpp
-    done
-}
-
 # --- Pages --------------------------------------------------------------------
 
 # A page says of a file "[NAME](PATH), N lines".
@@ -438,13 +426,12 @@ list_tests() {
         -isystem $torch_include; then
         add_test 'libtorch: killed 6 times, other ranks and workers; bad files' \
             libtorch
-        add_test 'state_sampler.hpp alone: g++, c++20' libtorch_alone
     fi
     in_each_language 'each header of examples/into alone' \
         each_alone "'examples/into/*/*.h'"
-    ! tool clang '-fsanitize=integer' ||
-        add_test 'clang -fsanitize reports nothing of examples/into' \
-            none_wraps_around "'examples/into/tests/*.c'"
+    ! tool clang 'sanitizers of examples/into' ||
+        add_test 'no sanitizer reports anything of examples/into' \
+            sanitized "'examples/into/tests/*.c'"
     add_test 'every block of C about games is part of a program there' \
         quotes examples/into/games/README.md examples/into/games
     add_test 'the lines that pages of examples/into tell' lines_told

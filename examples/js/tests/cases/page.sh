@@ -1,5 +1,7 @@
 # page.sh - the header in JavaScript, and the page: examples/js.
 
+. examples/tests/common.sh
+
 # The tests of a file, by node:test. To run one of them, give node the option
 # --test-name-pattern.
 node_tests() { # FILE ARGUMENT...
@@ -27,10 +29,9 @@ web_ledger() { # MODULE
 web_steering() {
     quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -o steering \
         examples/js/tests/steering.c
-    quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -o indices examples/indices.c
-    quietly ${CC:-cc} -std=c99 $STRICT -O1 -I. -o history examples/history.c
-    node_tests steering.mjs build/web "$PWD/steering" "$PWD/indices" \
-        "$PWD/history"
+    program indices history
+    node_tests steering.mjs build/web "$PWD/steering" "$PWD/bin/indices" \
+        "$PWD/bin/history"
 }
 
 drawn_inputs() {

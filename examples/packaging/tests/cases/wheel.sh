@@ -59,8 +59,8 @@ needed() { # FILE
 
 # Whether each page of a file for macOS has the digest that its signature says,
 # of which the numbers are big-endian: the load command 0x1d says where it is.
-signed() { # FILE
-    python3 - "$1" <<'END'
+signed() { # PYTHON FILE
+    "$1" - "$2" <<'END'
 import hashlib, struct, sys
 file = open(sys.argv[1], "rb").read()
 command = 32
@@ -81,8 +81,13 @@ END
 
 # All give the same, and need nothing. Apple's processors load nothing without a
 # signature; here it is of nobody. What macOS may read is the system's library.
-structure() {
-    make_libraries
+structure() { # PYTHON
+    PYTHON=$1 quietly make_once build/test/packages/made
+    "$1" -m zipfile -e "$root"/build/test/packages/*.whl wheel
+    mkdir made
+    for file in wheel/statesampler/libstatesampler-*; do
+        mv $file made/$(basename $file | sed 's/-[0-9a-f]\{8\}\././')
+    done
     sed -n 's/^EXPORT([^,]*, \([a-z_]*\),.*/statesampler_\1/p' \
         examples/python/statesampler/library.c >ours
     at_least 20 "$(wc -l <ours)" functions
@@ -100,7 +105,7 @@ structure() {
     [ "$(ls made/libstatesampler-*.* | wc -l)" = 6 ]
     grep -qx statesampler_layout first
     for machine in arm64 x86_64; do
-        signed made/libstatesampler-darwin-$machine.dylib
+        signed "$1" made/libstatesampler-darwin-$machine.dylib
         llvm-objdump --macho --private-headers \
             made/libstatesampler-darwin-$machine.dylib >said
         for line in 'cmd LC_CODE_SIGNATURE' 'cmd LC_UUID' \
@@ -146,8 +151,13 @@ list_tests() {
         tool wine "$what: Windows, x86-64"; then
         add_test "$what: Windows, x86-64 (wine)" windows_checksum
     fi
-    if tool llvm-readobj "the wheel's libraries: what their files say"; then
-        what='the wheel: what its files say (macOS, Windows on ARM: not run)'
-        add_test "$what" structure
+    what='the wheel: what its files say (macOS, Windows on ARM: not run)'
+    if tool llvm-readobj "$what" && tool advzip "$what"; then
+        if python=$(sh examples/python/tests/python.sh build setuptools wheel \
+            2>/dev/null); then
+            add_test "$what" structure $python
+        else
+            skip_dep "$what" 'a python3 with build and wheel'
+        fi
     fi
 }
