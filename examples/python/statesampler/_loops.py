@@ -15,6 +15,8 @@ import torch
 class Begun:
     """The place in an epoch where a loop began."""
 
+    told = None     # The epoch that the sampler has told since then.
+
     def __init__(self, cursor):
         self.state, self.start = cursor.save(), cursor.step
         self.epoch, end = cursor.epoch, cursor.num_steps

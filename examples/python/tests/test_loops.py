@@ -12,6 +12,7 @@ import queue
 import sys
 import threading
 import unittest
+import warnings
 
 from common import DataLoader, Uncounted, counted, main, raw
 import statesampler
@@ -471,6 +472,66 @@ class Unusual(unittest.TestCase):
                 sampler.begin(epoch)
                 self.assertEqual(sum(loader, []), order)
                 sampler.begin(epoch)
+
+    def test_who_says_the_epoch_after_a_look(self):
+        """The user, by set_epoch: then there is nothing to warn of. Not the
+        sampler, whose epoch went on, and not set_start_iter, which names
+        none."""
+        def made(state=None):
+            sampler = Distributed(range(8), 1, 0, batch_size=4)
+            if state:
+                sampler.load_state_dict(state)
+            next(iter(Uncounted(range(8), 4, sampler=sampler, num_workers=1)))
+            self.assertEqual(sampler._cursor.epoch, 1)
+            return sampler
+
+        def loop(sampler):
+            return next(iter(StatefulLoader(Uncounted(
+                range(8), 4, sampler=sampler), sampler)))
+
+        def told(sampler):
+            sampler.set_epoch(sampler.epoch)
+            return loop(sampler)
+
+        order = list(Distributed(range(8), 1, 0))
+        sampler = Distributed(range(8), 1, 0)
+        sampler.begin(1)
+        second = list(sampler)
+        amid = Distributed(range(8), 1, 0, batch_size=4).state_dict(1)
+        for state in None, amid:
+            for epoch in 1, 2:
+                sampler = made(state)
+                sampler.set_epoch(epoch)
+                self.assertEqual(sampler.state_dict()["state"].tolist(),
+                                 sampler.state_dict(epoch=epoch)["state"]
+                                 .tolist())
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    served = loop(sampler)
+                if epoch == 1:
+                    self.assertEqual(served, second[:4])
+        with self.assertWarnsRegex(UserWarning, "rest of epoch 0"):
+            self.assertEqual(told(made()), second[:4])
+        with self.assertRaisesRegex(RuntimeError, "load the state again"):
+            told(made(amid))
+        for start in 0, 1:
+            sampler = made()
+            with self.assertWarnsRegex(UserWarning, "rest of epoch 0"):
+                sampler.set_start_iter(start)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.assertEqual(loop(sampler), second[4 * start:][:4])
+            sampler = made(amid)
+            with self.assertRaisesRegex(RuntimeError, "load the state again"):
+                sampler.set_start_iter(start)
+            sampler.load_state_dict(amid)
+            self.assertEqual(loop(sampler), order[4:])
+        sampler = made()        # The second look goes on.
+        alone = iter(sampler)
+        next(alone)
+        sampler.set_epoch(1)
+        with self.assertRaisesRegex(RuntimeError, "nothing counts"):
+            sampler.state_dict()
 
     def test_items_around_another_loader_that_counts(self):
         """What is held back is seen through it."""
