@@ -444,6 +444,10 @@ class _Resumable(Fixed, Steps):
         return state
 
     def __setstate__(self, state):
+        if "_uncounted" not in state:
+            raise ValueError(
+                f"this pickle of a {type(self).__name__} is of statesampler "
+                "0.9.0 or older: unpickle it there, and load its state_dict()")
         vars(self).update(state)
         self._lock = Lock()
         if "_shared" not in state:
