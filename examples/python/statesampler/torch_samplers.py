@@ -405,7 +405,9 @@ class _Resumable(Fixed, Steps):
             raise ValueError(
                 "the batches of a CountedBatchSampler may be of any size, so "
                 "that their number says no place: say state_dict(), after the "
-                "last one")
+                "last one. If all are of batch_size, loop over StatefulLoader("
+                "DataLoader(dataset, batch_sampler=yours), sampler, items="
+                "batch_size) instead")
 
     def _settle_whole(self):
         """Settles where a run could go on: an error where the batches do not
