@@ -86,7 +86,7 @@ class _Counted:
 
 
 # Modules of DataLoaders that call a dataset.
-_LOADERS = "torch.utils.data.dataloader", "torchdata.stateful_dataloader."
+_LOADERS = "torch.utils.data.dataloader", "torchdata."
 
 
 def _is_late(error):

@@ -11,6 +11,7 @@ import pickle
 import queue
 import sys
 import threading
+import types
 import unittest
 import warnings
 
@@ -407,6 +408,27 @@ class Unusual(unittest.TestCase):
             again.load_state_dict(loader.state_dict())
             self.assertEqual(list(again), order[12:])
 
+        def ask(self):      # As those of torchdata.nodes do.
+            return [Raises()[i] for i in next(self.batches)]
+
+        class Nodes:
+            __next__ = types.FunctionType(
+                ask.__code__, {"__name__": "torchdata.nodes.map"},
+                closure=ask.__closure__)
+
+            def __iter__(self):
+                self.batches = iter(BatchSampler(sampler, 4, False))
+                return self
+
+        sampler.begin(0)
+        batches = iter(StatefulLoader(Nodes(), sampler, items=4))
+        next(batches)
+        with self.assertRaises(queue.Empty):
+            next(batches)
+        self.assertEqual(next(batches), order[8:12])
+        again.load_state_dict(sampler.state_dict())
+        self.assertEqual(list(again), order[12:])
+
         class Late(torch.utils.data.DataLoader):    # As one with a thread.
             def __iter__(self):
                 self.batches, self.late = super().__iter__(), True
@@ -427,6 +449,40 @@ class Unusual(unittest.TestCase):
         self.assertEqual(next(batches), order[:4])
         again.load_state_dict(loader.state_dict())
         self.assertEqual(list(again), order[4:])
+
+    def test_a_batch_that_fails_halfway(self):
+        """It did not take all that its batch has, as what joins samples has
+        not asked for the rest: no state is said of what comes then."""
+        class Joins:
+            def __iter__(self):
+                self.indices = iter(sampler)
+                return self
+
+            def __next__(self):
+                batch = []
+                for index in itertools.islice(self.indices, 4):
+                    if index == order[bad]:
+                        raise KeyError
+                    batch.append(index)
+                return batch
+
+        sampler = Distributed(range(24), 1, 0, batch_size=4)
+        order = list(sampler)
+        for bad in 4, 6, 7:
+            sampler.begin(0)
+            batches = iter(StatefulLoader(Joins(), sampler, items=4))
+            self.assertEqual(next(batches), order[:4])
+            self.assertRaises(KeyError, next, batches)
+            received = 1
+            if bad == 7:        # All had been taken.
+                self.assertEqual(next(batches), order[8:12])
+                received = 3
+            else:
+                with self.assertRaisesRegex(
+                        RuntimeError, f"took only {bad + 5} of the sampler for "
+                        "them: .* a batch that fails must take as many"):
+                    next(batches)
+            self.assertEqual(sampler.start_iter, received)
 
     def test_a_look_after_a_load(self):
         """A look at a DataLoader, whose workers take the rest of the epoch
