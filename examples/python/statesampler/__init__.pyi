@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import (
     Callable, Hashable, Iterable, Iterator, Mapping, Sized)
 from typing import (
-    Any, Generic, Literal, NamedTuple, SupportsIndex, TypeVar, overload)
+    Any, Final, Generic, Literal, NamedTuple, SupportsIndex, TypeVar, overload)
 
 from _typeshed import ReadableBuffer
 from torch.utils.data import DataLoader
@@ -151,11 +151,11 @@ class Ledger(Generic[_Index]):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
 
 class _Resumable:
-    num_replicas: int
-    rank: int
-    shuffle: bool
-    seed: int
-    drop_last: bool
+    num_replicas: Final[int]
+    rank: Final[int]
+    shuffle: Final[bool]
+    seed: Final[int]
+    drop_last: Final[bool]
     fingerprint: str | None
     changed: _Changed
     epoch: int
@@ -180,9 +180,10 @@ class _Resumable:
         epoch: SupportsIndex | None = None) -> dict[str, Any]: ...
     def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
 
-class StatefulDistributedSampler(_Resumable, DistributedSampler[int]):
-    num_samples: int
-    total_size: int
+class StatefulDistributedSampler(  # type: ignore[misc]
+        _Resumable, DistributedSampler[int]):
+    num_samples: Final[int]     # type: ignore[misc]
+    total_size: Final[int]      # type: ignore[misc]
     batch_size: int | None
     def __init__(
         self, dataset: Sized, num_replicas: SupportsIndex | None = None,
@@ -200,9 +201,9 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler[int]):
     def __iter__(self) -> Iterator[int]: ...
 
 class RoundRobinBatchSampler(_Resumable, _TorchSampler[list[int]]):
-    lengths: list[int]
-    batch_size: int
-    stop: _Stop
+    lengths: Final[list[int]]
+    batch_size: Final[int]
+    stop: Final[_Stop]
     def __init__(
         self, lengths: Iterable[SupportsIndex], batch_size: SupportsIndex,
         rank: SupportsIndex | None = None,
@@ -221,9 +222,9 @@ class RoundRobinBatchSampler(_Resumable, _TorchSampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]: ...
 
 class BlendedBatchSampler(_Resumable, _TorchSampler[list[int]]):
-    lengths: list[int]
-    batch_size: int
-    stop: _Stop
+    lengths: Final[list[int]]
+    batch_size: Final[int]
+    stop: Final[_Stop]
     def __init__(
         self, lengths: Iterable[SupportsIndex], batch_size: SupportsIndex,
         rank: SupportsIndex | None = None,
@@ -272,10 +273,10 @@ class CountedBatchSampler:
 
 class RepeatSampler(_Resumable, _TorchSampler[int]):
     data_source: Sized
-    mini_repeat_count: int
-    batch_size: int
-    repeat_count: int
-    num_samples: int
+    mini_repeat_count: Final[int]
+    batch_size: Final[int]
+    repeat_count: Final[int]
+    num_samples: Final[int]
     def __init__(
         self, data_source: Sized, mini_repeat_count: SupportsIndex,
         batch_size: SupportsIndex = 1, repeat_count: SupportsIndex = 1,
@@ -286,10 +287,10 @@ class RepeatSampler(_Resumable, _TorchSampler[int]):
     def __iter__(self) -> Iterator[int]: ...
 
 class PackedBatchSampler(_Resumable, _TorchSampler[list[int]]):
-    max_tokens: int
-    plan_size: int
-    endless: bool
-    batch_size: None
+    max_tokens: Final[int]
+    plan_size: Final[int]
+    endless: Final[bool]
+    batch_size: Final[None]
     __len__: None   # type: ignore[assignment]
     def __init__(
         self, lengths: Iterable[SupportsIndex] | ReadableBuffer,
@@ -304,8 +305,8 @@ class PackedBatchSampler(_Resumable, _TorchSampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]: ...
 
 class SpreadBatchSampler(_Resumable, _TorchSampler[list[int]]):
-    batch_size: int
-    apart: int
+    batch_size: Final[int]
+    apart: Final[int]
     def __init__(
         self, groups: Iterable[Hashable], batch_size: SupportsIndex,
         rank: SupportsIndex | None = None,

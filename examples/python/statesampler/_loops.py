@@ -15,6 +15,8 @@ import torch
 class Begun:
     """The place in an epoch where a loop began."""
 
+    told = None     # The epoch that the sampler has told since then.
+
     def __init__(self, cursor):
         self.state, self.start = cursor.save(), cursor.step
         self.epoch, end = cursor.epoch, cursor.num_steps
@@ -38,6 +40,7 @@ class Loop(Begun):
         self.batches = 0        # Those that were returned.
         self.failed = 0         # Those that raised an exception since then.
         self.saved = None       # After how many of them a state was asked for.
+        self.room = takes.unit  # By so much less it may take than it counts.
         self.smooth = False     # The last batch came, and was no first one.
         self.asking = False     # The loader inside is being asked for a batch.
         self.took_more = False  # Than the batches have, and those ahead.
@@ -78,8 +81,8 @@ class Loop(Begun):
     def check_batch(self):
         """Of a first batch, one after a failure, which it counts, and each
         one of items=."""
-        self.batches, self.failed = self.batches + self.failed, 0
-        self.smooth = not self.takes.told
+        if self.failed:
+            self.room = 1
         if self.iteration is None and not self.takes.elsewhere and (
                 self.takes.counted is None):
             raise RuntimeError(
@@ -87,7 +90,9 @@ class Loop(Begun):
                 "the loader's iterator was made before, as by YOLO's "
                 "InfiniteDataLoader (use persistent_workers=True instead), or "
                 "a worker process iterates a copy of the sampler")
-        self.check_items(self.batches + 1)
+        self.check_items(self.batches + self.failed + 1)
+        self.batches, self.failed = self.batches + self.failed, 0
+        self.smooth = not self.takes.told
 
     def check_items(self, batches):
         """That as much was taken of the sampler as so many batches are said to
@@ -97,11 +102,12 @@ class Loop(Begun):
         if this is None or takes.elsewhere or takes.counted is not None:
             return
         units, taken = takes.after(batches), this.taken()
-        if taken + takes.unit <= units and taken != self.own:
+        if taken + self.room <= units and taken != self.own:
             raise RuntimeError(
                 f"the loader returned {batches} batches of {takes.unit}, but "
                 f"took only {taken} of the sampler for them: pass "
-                "StatefulLoader the right items=")
+                "StatefulLoader the right items=; a batch that fails must take "
+                "as many")
         if takes.ahead is not None and (
                 taken > units + takes.unit * takes.ahead):
             self.took_more = True

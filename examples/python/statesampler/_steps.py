@@ -132,6 +132,7 @@ class Steps:
         cursor = self._after(start_iter, "start_iter")
         begun = min(cursor, self._cursor, key=lambda each: each.step)
         with self._steered(lambda run: run.seek(cursor.step), begun.save()):
+            self._warn_of_a_look(4)
             self._give_up()
             self._cursor = cursor
         self._loaded = self._loaded[0], min(self._loaded[1], cursor.step)

@@ -86,7 +86,7 @@ class _Counted:
 
 
 # Modules of DataLoaders that call a dataset.
-_LOADERS = "torch.utils.data.dataloader", "torchdata.stateful_dataloader."
+_LOADERS = "torch.utils.data.dataloader", "torchdata."
 
 
 def _is_late(error):
@@ -122,6 +122,8 @@ class _Around:
     """Sets and deletes the attributes of what it is around, `_inner` of its
     own. (Lightning takes an iterator away that workers have outlived.)"""
 
+    _fixed = ()
+
     def __setattr__(self, name, value):
         if self._is_inside(name):
             setattr(vars(self)[self._inner], name, value)
@@ -135,7 +137,8 @@ class _Around:
             super().__delattr__(name)
 
     def _is_inside(self, name):
-        return (name not in vars(self) and not hasattr(type(self), name) and
+        return (name not in (*vars(self), *self._fixed) and
+                not hasattr(type(self), name) and
                 hasattr(vars(self).get(self._inner), name))
 
 

@@ -30,8 +30,8 @@ class RepeatSampler(_Resumable, _TorchSampler):
     There is no resize: a generation batch of data that has grown would be
     another one. Make another sampler, with changed="next_epoch".
 
-    fingerprint, changed: as in StatefulDistributedSampler. All
-    other arguments are read-only attributes.
+    fingerprint, changed: as in StatefulDistributedSampler. Arguments are
+    read-only, but these and data_source.
     """
 
     _owner, _takes = "RepeatSampler", "the length of its dataset"

@@ -148,15 +148,7 @@ class _Resumable(Fixed, Steps):
         self._compare_ranks()
         self._check_own_dataset()
         self._close()
-        self._refuse_a_look()
-        first, here = self._uncounted, self._cursor.epoch
-        self._uncounted = None
-        if first and here != first.epoch and first.own:
-            warnings.warn(
-                "a loop that nothing counts has taken the rest of epoch "
-                f"{first.epoch}, and this one begins epoch {here}: if that was "
-                f"a look at batches, call begin({first.epoch}) before this "
-                "loop, or look at those of a copy", stacklevel=5)
+        self._warn_of_a_look(6)
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
@@ -164,6 +156,18 @@ class _Resumable(Fixed, Steps):
         self._own_batches = self._own_batches or self._varies
         self._share()
         return loop
+
+    def _warn_of_a_look(self, level):
+        """Where the next loop begins the present epoch, which nobody named."""
+        self._refuse_a_look()
+        first, here = self._uncounted, self._cursor.epoch
+        self._uncounted = None      # A warning may be an error, but once.
+        if first and here != first.epoch and first.own:
+            warnings.warn(
+                "a loop that nothing counts has taken the rest of epoch "
+                f"{first.epoch}, and this one begins epoch {here}: if that was "
+                f"a look at batches, call begin({first.epoch}) before this "
+                "loop, or look at those of a copy", stacklevel=level)
 
     def _refuse_a_look(self):
         """An error if a loop that nothing counts has taken all that was left of
@@ -310,7 +314,7 @@ class _Resumable(Fixed, Steps):
                 self._turn_over()
             alone.give_up()
         if self._uncounted and self._cursor.num_steps is None:
-            self._uncounted = None      # A warning may be an error, but once.
+            self._uncounted = None
             warnings.warn(
                 "a loop over this sampler was left that nothing counted. As it "
                 "has no end, the next loop goes on after all that was taken, "
@@ -401,7 +405,9 @@ class _Resumable(Fixed, Steps):
             raise ValueError(
                 "the batches of a CountedBatchSampler may be of any size, so "
                 "that their number says no place: say state_dict(), after the "
-                "last one")
+                "last one. If all are of batch_size, loop over StatefulLoader("
+                "DataLoader(dataset, batch_sampler=yours), sampler, items="
+                "batch_size) instead")
 
     def _settle_whole(self):
         """Settles where a run could go on: an error where the batches do not
@@ -440,6 +446,10 @@ class _Resumable(Fixed, Steps):
         return state
 
     def __setstate__(self, state):
+        if "_uncounted" not in state:
+            raise ValueError(
+                f"this pickle of a {type(self).__name__} is of statesampler "
+                "0.9.0 or older: unpickle it there, and load its state_dict()")
         vars(self).update(state)
         self._lock = Lock()
         if "_shared" not in state:
@@ -463,6 +473,8 @@ class _Resumable(Fixed, Steps):
         if self._shared.in_worker():
             return self._shared.epoch
         self._settle()
+        if self._uncounted:
+            self._uncounted.told = self._cursor.epoch
         loop = self._loop
         left = loop is not None and not loop.goes_on() and loop.complete()
         return (self._cursor.epoch + left) % 2**64
@@ -497,6 +509,9 @@ class _Resumable(Fixed, Steps):
                 self._refuse_a_look()
             self._begin_epoch(epoch)
             self._loaded = self._loaded[0], 0
+        first, alone = self._uncounted, self._alone
+        if first and first.told != epoch:   # This names it.
+            self._uncounted = alone and alone.begun
         self._share()
 
     def _go_on_at(self, cursor):

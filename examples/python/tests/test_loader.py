@@ -344,7 +344,9 @@ class NotCounted(unittest.TestCase):
                                                      sampler=sampler)))):
                 list(sampler)
                 self.refuses(sampler)
-                place()
+                with warnings.catch_warnings():     # What it took.
+                    warnings.simplefilter("ignore")
+                    place()
                 sampler.state_dict()
 
     def test_what_has_no_end(self):
@@ -1308,6 +1310,28 @@ class Items(unittest.TestCase):
                     ask()
             self.assertEqual((sampler.epoch, raw(sampler.state_dict())),
                              before)
+
+    def test_batches_of_your_own_of_one_size(self):
+        """What the refusal says to write knows the places."""
+        class Mine(BatchSampler):
+            pass
+
+        sampler = Distributed(range(40), 1, 0, batch_size=4)
+        mine = Mine(sampler, 4, False)
+        next(iter(Counting(range(40), batch_sampler=mine)))
+        with self.assertRaisesRegex(
+                ValueError, r"all are of batch_size, .* StatefulLoader\("
+                r"DataLoader\(dataset, batch_sampler=yours\), sampler, "
+                r"items=batch_size\) instead$"):
+            sampler.at(1)
+        sampler.begin(0)
+        batches = list(StatefulLoader(Uncounted(
+            range(40), batch_sampler=mine), sampler, items=4))
+        sampler.begin(0)
+        self.assertEqual([sampler.at(step) for step in range(10)], batches)
+        place = sampler.locate(batches[7][2])
+        self.assertEqual((place.step, place.slot), (7, 2))
+        self.assertEqual(sampler.padding(9), 0)
 
     def test_items_that_are_seen(self):
         """Others are an error, though they make as many batches: but where

@@ -11,7 +11,9 @@ import pickle
 import queue
 import sys
 import threading
+import types
 import unittest
+import warnings
 
 from common import DataLoader, Uncounted, counted, main, raw
 import statesampler
@@ -406,6 +408,27 @@ class Unusual(unittest.TestCase):
             again.load_state_dict(loader.state_dict())
             self.assertEqual(list(again), order[12:])
 
+        def ask(self):      # As those of torchdata.nodes do.
+            return [Raises()[i] for i in next(self.batches)]
+
+        class Nodes:
+            __next__ = types.FunctionType(
+                ask.__code__, {"__name__": "torchdata.nodes.map"},
+                closure=ask.__closure__)
+
+            def __iter__(self):
+                self.batches = iter(BatchSampler(sampler, 4, False))
+                return self
+
+        sampler.begin(0)
+        batches = iter(StatefulLoader(Nodes(), sampler, items=4))
+        next(batches)
+        with self.assertRaises(queue.Empty):
+            next(batches)
+        self.assertEqual(next(batches), order[8:12])
+        again.load_state_dict(sampler.state_dict())
+        self.assertEqual(list(again), order[12:])
+
         class Late(torch.utils.data.DataLoader):    # As one with a thread.
             def __iter__(self):
                 self.batches, self.late = super().__iter__(), True
@@ -426,6 +449,40 @@ class Unusual(unittest.TestCase):
         self.assertEqual(next(batches), order[:4])
         again.load_state_dict(loader.state_dict())
         self.assertEqual(list(again), order[4:])
+
+    def test_a_batch_that_fails_halfway(self):
+        """It did not take all that its batch has, as what joins samples has
+        not asked for the rest: no state is said of what comes then."""
+        class Joins:
+            def __iter__(self):
+                self.indices = iter(sampler)
+                return self
+
+            def __next__(self):
+                batch = []
+                for index in itertools.islice(self.indices, 4):
+                    if index == order[bad]:
+                        raise KeyError
+                    batch.append(index)
+                return batch
+
+        sampler = Distributed(range(24), 1, 0, batch_size=4)
+        order = list(sampler)
+        for bad in 4, 6, 7:
+            sampler.begin(0)
+            batches = iter(StatefulLoader(Joins(), sampler, items=4))
+            self.assertEqual(next(batches), order[:4])
+            self.assertRaises(KeyError, next, batches)
+            received = 1
+            if bad == 7:        # All had been taken.
+                self.assertEqual(next(batches), order[8:12])
+                received = 3
+            else:
+                with self.assertRaisesRegex(
+                        RuntimeError, f"took only {bad + 5} of the sampler for "
+                        "them: .* a batch that fails must take as many"):
+                    next(batches)
+            self.assertEqual(sampler.start_iter, received)
 
     def test_a_look_after_a_load(self):
         """A look at a DataLoader, whose workers take the rest of the epoch
@@ -471,6 +528,66 @@ class Unusual(unittest.TestCase):
                 sampler.begin(epoch)
                 self.assertEqual(sum(loader, []), order)
                 sampler.begin(epoch)
+
+    def test_who_says_the_epoch_after_a_look(self):
+        """The user, by set_epoch: then there is nothing to warn of. Not the
+        sampler, whose epoch went on, and not set_start_iter, which names
+        none."""
+        def made(state=None):
+            sampler = Distributed(range(8), 1, 0, batch_size=4)
+            if state:
+                sampler.load_state_dict(state)
+            next(iter(Uncounted(range(8), 4, sampler=sampler, num_workers=1)))
+            self.assertEqual(sampler._cursor.epoch, 1)
+            return sampler
+
+        def loop(sampler):
+            return next(iter(StatefulLoader(Uncounted(
+                range(8), 4, sampler=sampler), sampler)))
+
+        def told(sampler):
+            sampler.set_epoch(sampler.epoch)
+            return loop(sampler)
+
+        order = list(Distributed(range(8), 1, 0))
+        sampler = Distributed(range(8), 1, 0)
+        sampler.begin(1)
+        second = list(sampler)
+        amid = Distributed(range(8), 1, 0, batch_size=4).state_dict(1)
+        for state in None, amid:
+            for epoch in 1, 2:
+                sampler = made(state)
+                sampler.set_epoch(epoch)
+                self.assertEqual(sampler.state_dict()["state"].tolist(),
+                                 sampler.state_dict(epoch=epoch)["state"]
+                                 .tolist())
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    served = loop(sampler)
+                if epoch == 1:
+                    self.assertEqual(served, second[:4])
+        with self.assertWarnsRegex(UserWarning, "rest of epoch 0"):
+            self.assertEqual(told(made()), second[:4])
+        with self.assertRaisesRegex(RuntimeError, "load the state again"):
+            told(made(amid))
+        for start in 0, 1:
+            sampler = made()
+            with self.assertWarnsRegex(UserWarning, "rest of epoch 0"):
+                sampler.set_start_iter(start)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.assertEqual(loop(sampler), second[4 * start:][:4])
+            sampler = made(amid)
+            with self.assertRaisesRegex(RuntimeError, "load the state again"):
+                sampler.set_start_iter(start)
+            sampler.load_state_dict(amid)
+            self.assertEqual(loop(sampler), order[4:])
+        sampler = made()        # The second look goes on.
+        alone = iter(sampler)
+        next(alone)
+        sampler.set_epoch(1)
+        with self.assertRaisesRegex(RuntimeError, "nothing counts"):
+            sampler.state_dict()
 
     def test_items_around_another_loader_that_counts(self):
         """What is held back is seen through it."""

@@ -287,10 +287,11 @@ class Messages(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "fingerprint should be"):
             ledger.fingerprint = []
         sampler = StatefulDistributedSampler(range(9), 1, 0)
-        loader = StatefulLoader(sampler, sampler)
-        for name in "items", "sampler":
+        inner = torch.utils.data.DataLoader(range(9), sampler=sampler)
+        for each, name in itertools.product((sampler, inner, StatefulLoader(
+                inner, sampler)), ("items", "sampler")):
             with self.assertRaisesRegex(AttributeError, ": make another Stat"):
-                setattr(loader, name, 5)
+                setattr(StatefulLoader(each, sampler), name, 5)
         for value in HUGE:
             self.refuses(value, CountingDataLoader, HUGE[value])
             self.refuses(value, CountingDataLoader, range(9),

@@ -1,11 +1,14 @@
 """States of both samplers: saved and loaded at every batch of loops through
 torch's DataLoader, with and without workers, on other ranks, and refused."""
 
+import base64
 import copy
 import gc
 import io
+import pickle
 import re
 import warnings
+import zlib
 from itertools import islice
 
 from common import DataLoader, cases, counted, main, raw, torch
@@ -17,6 +20,16 @@ from torch.utils.data import BatchSampler, ConcatDataset
 import unittest
 
 EPOCHS = 3
+
+# pickle.dumps(RepeatSampler(range(20), 2, 4)) of statesampler 0.9.0.
+OLD = zlib.decompress(base64.b64decode(
+    b"eNpdUUtqw0AMtVPnny5CfYh0E+gRShZZDHiRHGBQPHI8xBmb+XRRKLSbNAHtQg/Sc/QYPU"
+    b"S3HduhkGoxD2kkPenpNfr4DoPG6M5YsGhgXxWo5xorBEu3qwbXbfR8//Yyo4lye+7/C5mC"
+    b"YSFFGtSOBdTjYHYoWMiCA/VN7rKswCNFBlEkNBS6rHgBxh6py4uyrBJfkZZO2YQGXGiQCs"
+    b"WJbjj4wNATFGDlEzaNM40mP1Hf14HwFEFNMeJlIbjJocKERhpBcMj9m9A4k2qLutKybt5P"
+    b"c/CuoJ7GzBmksQAL3JROp0iDjZOFlcpQV9dpZ988ZuH7isb1nq0ehsU02oBNc27kM7KIpn"
+    b"upJG9VardgHZpc+aGfN3XalJriK235VpeuMjRZNrhocry2M08csQ4Ljyywi8f1evkQt8cJ"
+    b"ogt2Lng52p/994PPr+nPYVMrhmprczZzm/kvfA2f6Q=="))
 
 
 class Counted(Distributed):
@@ -785,6 +798,14 @@ class States(unittest.TestCase):
                         "state_dict.. gave, but got .*" + re.escape(kind)):
                     load(bad)
                 self.assertEqual(save(), state)
+
+    def test_a_pickle_of_another_version(self):
+        """Its states are read, not what that version had in the sampler."""
+        with self.assertRaisesRegex(
+                ValueError, "of a RepeatSampler is .* 0.9.0 .*state_dict"):
+            pickle.loads(OLD)
+        with self.assertRaisesRegex(ValueError, "of a Counted is"):
+            Counted.__new__(Counted).__setstate__({"rank": 0})
 
     def test_damaged_states(self):
         for sampler in (Distributed(range(100), 1, 0),

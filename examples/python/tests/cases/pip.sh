@@ -331,6 +331,7 @@ audit.add(sampler.at(sampler.locate(3).step, rank=0) or [])
 once: bool = audit.check(9)
 sampler.load_state_dict(sampler.state_dict())
 sampler.epoch = sampler.epoch + 1
+sampler.batch_size, sampler.fingerprint, sampler.dataset = 4, "2", range(9)
 first: int = next(iter(sampler))
 loader: CountingDataLoader[int] = CountingDataLoader([1, 2], sampler=sampler)
 taken: list[object] = [batch for batch in loader]
@@ -343,6 +344,7 @@ sizes: list[int] = [len(turns), *(len(batch) for batch in turns)]
 packs: list[list[int]] = list(PackedBatchSampler([3, 4, 5], 8, endless=False))
 groups = RepeatSampler(range(9), 2, 4, seed=None)
 copies: list[int] = list(groups)
+groups.data_source, groups.changed = range(9), "refuse"
 spread: list[list[int]] = list(SpreadBatchSampler("abcdab", 2, apart=3))
 tickets: list[tuple[int, int]] = list(Ledger(9, 64, seed=1, epochs=2))
 ledger = Ledger(Sampler(9), 64)
@@ -352,8 +354,10 @@ for ticket, batch in ledger:
 ledger.load_state_dict(ledger.state_dict())
 END
     cat >wrong.py <<'END'
-from statesampler import (Ledger, Mix, PackedBatchSampler, Sampler,
-                          StatefulDistributedSampler)
+from statesampler import (Ledger, Mix, PackedBatchSampler, RepeatSampler,
+                          RoundRobinBatchSampler, Sampler,
+                          SpreadBatchSampler, StatefulDistributedSampler,
+                          StatefulLoader)
 Sampler("9")
 Sampler(9, tail="none")
 Mix([9], stream=1)
@@ -363,11 +367,18 @@ Ledger(Sampler(9), 64, seed=1)
 Ledger("9", 64)
 PackedBatchSampler([3], 8).__len__()
 StatefulDistributedSampler(range(9), changed="no")
+StatefulDistributedSampler(range(9)).rank = 1
+StatefulDistributedSampler(range(9)).total_size = 9
+RoundRobinBatchSampler([9], 4).lengths = [8]
+PackedBatchSampler([3], 8).max_tokens = 9
+RepeatSampler(range(9), 2).repeat_count = 2
+SpreadBatchSampler("abc", 2).seed = 1
+StatefulLoader([], StatefulDistributedSampler(range(9))).items = 3
 END
     check='mypy --strict --python-executable venv/bin/python'
     fails $check right.py wrong.py
     sed -n 's/^\([a-z]*.py:[0-9]*\): error.*/\1/p' said | tr '\n' ' ' |
-        sed 's/wrong.py://g' | grep -qx '3 4 5 6 7 8 9 10 11 ' || {
+        sed 's/wrong.py://g' | grep -qx "$(seq -s ' ' 5 20) " || {
         cat said
         return 1
     }
