@@ -50,19 +50,20 @@ wasm() { # FILE SOURCE FLAG...
     if command -v wasm-opt >/dev/null; then
         wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
             --low-memory-unused --enable-nontrapping-float-to-int $file \
-            $order -o $file
+            $more -o $file
     fi
 }
 
 small='-ffreestanding -U__OPTIMIZE__'
 # In the order of their use, functions of these two are alike, and gzip packs
 # the two together.
-order=--reorder-functions
+more=--reorder-functions
 wasm $web/statesampler-simd.wasm module.c -msimd128
 wasm $web/statesampler.wasm module.c $small
 # The way to a mix's sources inline: that makes answers from a long history
-# twice as fast, for 250 bytes. The rest is inline only where that is smaller.
-order=
+# twice as fast, for 250 bytes. The rest is inline only where that is smaller, as
+# it is for functions of up to 8 bytes.
+more=--always-inline-max-function-size=8
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
     -mllvm -inline-threshold=-25
 
@@ -138,12 +139,12 @@ minify $web/names >$web/mixture.mjs
 rm $web/names
 {
     plain examples/js/steering.mjs
-    plain examples/js/inflate.mjs | tail -n +2
     printf 'function inText() { return ["%s"]; }\n' \
         "$(deflated $web/steering.wasm | base64 | tr -d '\n')"
 } >$web/steers
-minify $web/steers >$web/steering.mjs
-rm $web/steers $web/steering.wasm
+plain examples/js/inflate.mjs | tail -n +2 | cat $web/steers - >$web/alone
+minify $web/alone >$web/steering.mjs
+rm $web/alone $web/steering.wasm
 cp examples/js/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
@@ -208,7 +209,8 @@ package() {
     package=$web/package
     deflated $web/statesampler.wasm $web/statesampler-simd.wasm >$web/packed
     cat examples/js/inflate.mjs examples/js/inlined.mjs >$web/part
-    with_part $web/part >$web/code
+    with_part $web/part |
+        sed 's/^export const internals = {/& inflate,/' >$web/code
     printf 'function inText() { return [%d, "%s"]; }\n' \
         $(wc -c <$web/statesampler.wasm) "$(text packed)" >$web/function
     # It is the end of one and the beginning of the other, which stand side by
@@ -222,17 +224,20 @@ package() {
     minify $web/imports >$package/workerd.mjs
     cp $web/statesampler.mjs $package/files.mjs
     cp $web/*.wasm $web/mixture.d.mts $web/steering.d.mts LICENSE $package
-    for name in mixture steering; do
-        sed 's|"./statesampler.mjs"|"statesampler"|' $web/$name.mjs \
-            >$package/$name.mjs
-    done
+    # Its inflate is the module's.
+    sed 's/^const { c: main,/& inflate,/' $web/steers >$web/shares
+    minify $web/shares >$web/steering
+    from='s|"./statesampler.mjs"|"statesampler"|'
+    sed "$from" $web/steering >$package/steering.mjs
+    sed "$from" $web/mixture.mjs >$package/mixture.mjs
     for name in d.ts d.mts; do
         cp $web/statesampler.d.mts $package/statesampler.$name
     done
     fill_version examples/js/package.json >$package/package.json
     fill_version examples/js/package.md >$package/README.md
     rm $web/whole $web/packed $web/part $web/code $web/function $web/begins \
-        $web/module $web/script $web/imports
+        $web/module $web/script $web/imports $web/steers $web/shares \
+        $web/steering
     mv -f $package/* build/web/package
 }
 package
