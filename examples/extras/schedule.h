@@ -952,9 +952,10 @@ static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
 /* The turn and the place at which a source's sample is served in its source's
    present epoch, as mix_locate says it: in the present stage, or in one of so
    many that follow. ELATER: in none of them. (It may never come: so there is a
-   bound.) ETOKENS: other stages are not known. EMOVED: as schedule_at.
-   Others: as mix_locate. It moves s and mix, and notes nothing: ask copies,
-   into which you load the states. */
+   bound.) ETOKENS: other stages are not known. EMOVED: as schedule_at. Others:
+   as mix_locate; ERANGE also of a sample that came in an earlier stage. It
+   moves s and mix, and notes nothing: ask copies, into which you load the
+   states. */
 static inline int schedule_locate(schedule *s, statesampler_mix *mix,
                                   uint32_t source, uint64_t index,
                                   uint32_t stages, uint64_t *turn,
@@ -973,6 +974,9 @@ static inline int schedule_locate(schedule *s, statesampler_mix *mix,
         code = STATESAMPLER_ERANGE_INDEX; /* though its source may be off */
     for (; code == STATESAMPLER_OK; stages--) {
         code = statesampler_mix_locate(mix, source, index, &when, &found);
+        /* Weights that were the same before this stage do not hide it. */
+        if (code == STATESAMPLER_OK && schedule_is_past(s, mix, when))
+            return STATESAMPLER_ERANGE_SERVED;
         if (code == STATESAMPLER_OK && when < s->end) {
             *turn = when;
             *place = found;

@@ -1319,6 +1319,42 @@ test("a schedule: where a sample comes", () => {
     refuses([empty], () => empty.next(), { kind: "ESTEPS" });
 });
 
+test("a schedule: `at` has a sample where `locate` says, on other ranks", () => {
+    let places = 0;
+    for (let run = 0; run < 100; run++) {
+        const sources = range(pick([1, 1, 2, 4])).map(() => (
+            { numSamples: 1 + random(20), batchSize: 2 }));
+        const made = () => {
+            const worldSize = 1 + random(3);
+            const mix = new Mix(sources, { stop: "never", worldSize });
+            return [mix, new Schedule(mix, () => ({
+                turns: 2, shares: sources.map(() => 1) }))];
+        };
+        const [before, stages] = made(), [mix, schedule] = made();
+        range(random(30)).forEach(() => before.next());
+        mix.load(before.save());
+        schedule.load(stages.save());
+        range(random(15)).forEach(() => mix.next());
+        sources.forEach(({ numSamples }, source) => {
+            for (const index of range(numSamples)) {
+                let place;
+                try {
+                    place = mix.locate(source, index);
+                } catch (error) {
+                    same(error.kind, "ERANGE"); /* it was served before */
+                    continue;
+                }
+                if (place.rank !== 0)
+                    continue;
+                const { source: its, indices } = mix.at(place.turn);
+                same([its, indices[place.slot]], [source, index]);
+                places += place.turn < mix.turn;
+            }
+        });
+    }
+    assert.ok(places > 20, `${places}`);
+});
+
 test("a source with a share that has no steps on more ranks is refused", () => {
     const made = (worldSize) => {
         const mix = new RecordedMix([20, 900, 900].map((numSamples) => ({
