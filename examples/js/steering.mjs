@@ -401,10 +401,9 @@ export class History extends Tagged {
                 this.#name(...this.#since)}, where this history begins`) : null;
     }
 
-    #skipped(what, { end, to: [epoch, step] }) {
+    #skipped({ end, to: [epoch, step] }) {
         const how = epoch === end[0] ? `seek to ${step}` : `begin to ${epoch}`;
-        return new SteeringError("ESKIPPED", `${what}: skipped at ` +
-                                 `${this.#name(...end)} by a ${how}`);
+        return `skipped at ${this.#name(...end)} by a ${how}`;
     }
 
     /* What a rank had in a step; null past the end of the epoch. The main
@@ -451,15 +450,19 @@ export class History extends Tagged {
         if (all.length > 0)
             return all;
         why ??= this.#unknown(what, epoch);
+        let skipped;
         this.#stretches((r, stretch) => {
             const passed = !isBefore(stretch.end) && isBefore(stretch.to);
             /* (This may take a mix past its stretch: it is the last.) */
             if (passed && c.at(r, 0, epoch, at) > 0)
-                why ??= this.#skipped(what, stretch);
+                skipped = this.#skipped(stretch);
             return passed;
         });
-        throw why ?? new SteeringError("EUNSERVED",
-                                       `${what}: the run has not served it`);
+        if (why?.kind && skipped)
+            why.message += "; " + skipped;
+        throw why ?? new SteeringError(
+            skipped ? "ESKIPPED" : "EUNSERVED",
+            `${what}: ${skipped ?? "the run has not served it"}`);
     }
 
     /* Of a mix: in each epoch of its own in which the source was. */

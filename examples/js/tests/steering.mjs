@@ -757,7 +757,10 @@ test("states without a history", () => {
     assert.throws(() => history.at(21, { epoch: 1 }), { kind: "EUNSERVED" });
     run.seek(30); // over steps that it may have had before it came to 20
     run.next();
-    assert.throws(() => run.history.at(25), before);
+    assert.throws(() => run.history.at(25), { kind: "EUNKNOWN",
+        message: "step 25 of epoch 0: not served since step 20 of epoch 0, " +
+                 "where this history begins; skipped at step 21 of epoch 0 " +
+                 "by a seek to 30" });
     const unknown = range(500).filter((index) => !batch.includes(index));
     assert.throws(() => history.locate(unknown[0]), before);
     same(history.locate(batch[1])[0].slot, 1);
