@@ -403,9 +403,8 @@ class Mix(Recorded, samplers.Mix):
         check(c.mix_describe(state, len(state), 0, None, place))
         if not running.place.begin <= place.turn <= running.place.end:
             raise ValueError("the state of the schedule is of other turns")
-        loaded = object.__new__(samplers.Mix)
-        loaded.__setstate__((self._made[:4], state))
-        check(c.schedule_check(running.place, loaded._memory))
+        check(c.schedule_check(running.place, self._memory, state, len(state),
+                               memory(SOURCE_BYTES * len(self._descs))))
         return running
 
     def _load_both(self, history, state):
