@@ -62,10 +62,11 @@ wasm $web/statesampler-simd.wasm module.c -msimd128
 wasm $web/statesampler.wasm module.c $small
 # The way to a mix's sources inline: that makes answers from a long history
 # twice as fast, for 250 bytes. The rest is inline only where that is smaller, as
-# it is for functions of up to 8 bytes.
-more=--always-inline-max-function-size=8
+# it is for functions of up to 8 bytes. Exports get names of one letter, which
+# wasm-opt prints.
+more='--always-inline-max-function-size=8 --minify-imports-and-exports'
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
-    -mllvm -inline-threshold=-25
+    -mllvm -inline-threshold=-25 >$web/exports
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE
@@ -137,14 +138,17 @@ minify $web/plain | sed "s|import(\([a-z]* *+ *\":fs\"\))|import($ignored \1)|" 
 plain examples/js/mixture.mjs >$web/names
 minify $web/names >$web/mixture.mjs
 rm $web/names
+letters=$(awk '$2 == "=>" && $1 != $3 {
+        printf "s/(^|[^.A-Za-z])c\\.%s([^_A-Za-z])/\\1c.%s\\2/g\n", $1, $3
+    }' $web/exports)
 {
-    plain examples/js/steering.mjs
+    plain examples/js/steering.mjs | sed -E "$letters"
     printf 'function inText() { return ["%s"]; }\n' \
         "$(deflated $web/steering.wasm | base64 | tr -d '\n')"
 } >$web/steers
 plain examples/js/inflate.mjs | tail -n +2 | cat $web/steers - >$web/alone
 minify $web/alone >$web/steering.mjs
-rm $web/alone $web/steering.wasm
+rm $web/alone $web/exports $web/steering.wasm
 cp examples/js/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
