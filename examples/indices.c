@@ -225,19 +225,16 @@ static int print_served(uint64_t step, uint32_t of_rank)
     return code;
 }
 
-/* Ends with the seek or begin that left a step out. */
-static void tell_skipped(const history_stretch *stretch, uint64_t step)
+/* Writes which seek or begin left a step out. */
+static void tell_skipped(char *text, size_t size,
+                         const history_stretch *stretch)
 {
-    const char *what = "begin";
-    uint64_t to = stretch->to_epoch;
+    const int seeks = stretch->to_epoch == stretch->end_epoch;
 
-    if (to == stretch->end_epoch) {
-        what = "seek";
-        to = stretch->to_step;
-    }
-    example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": skipped at step %"
-                 PRIu64 " of epoch %" PRIu64 " by a %s to %" PRIu64, step,
-                 r.epoch, stretch->end_step, stretch->end_epoch, what, to);
+    snprintf(text, size, "skipped at step %" PRIu64 " of epoch %" PRIu64
+             " by a %s to %" PRIu64, stretch->end_step, stretch->end_epoch,
+             seeks ? "seek" : "begin",
+             seeks ? stretch->to_step : stretch->to_epoch);
 }
 
 /* What is said of an epoch of which the history does not know the beginning:
@@ -246,39 +243,37 @@ static void tell_skipped(const history_stretch *stretch, uint64_t step)
     "not served since step %" PRIu64 " of epoch %" PRIu64 \
     ", where this history begins"
 
-/* Ends if the run may have served a step before this stretch, its first. */
-static void explain_beginning(const history_stretch *stretch, uint64_t step)
+/* Why no stretch has a step, in words. */
+static void explain(uint64_t step)
 {
-    const uint64_t epoch = stretch->begin_epoch, begin = stretch->begin_step;
+    const history_stretch *stretch;
+    uint64_t epoch = 0, begin = 0; /* where the history begins */
+    uint32_t source;
+    size_t count;
+    char why[160] = "";
+    int is_first = 1;
 
+    for (open_walk(); (stretch = next_stretch()) != NULL; is_first = 0) {
+        if (is_first) {
+            epoch = stretch->begin_epoch;
+            begin = stretch->begin_step;
+        }
+        if (history_skipped(stretch, r.epoch, step)) {
+            if (read_served(step, 0, &count, &source))
+                tell_skipped(why, sizeof why, stretch);
+            break; /* the walk may be past its stretch now */
+        }
+    }
     if (history_before(&saved, r.epoch, step, epoch, begin))
         example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": this history "
                      "knows step %" PRIu64 " of epoch %" PRIu64 " and later",
                      step, r.epoch, begin, epoch);
     if (history_before(&saved, r.epoch, 0, epoch, begin))
-        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": " NOT_SINCE,
-                     step, r.epoch, begin, epoch);
-}
-
-/* Why no stretch has a step, in words. */
-static void explain(uint64_t step)
-{
-    const history_stretch *stretch;
-    uint32_t source;
-    size_t count;
-    int is_first = 1;
-
-    for (open_walk(); (stretch = next_stretch()) != NULL; is_first = 0) {
-        if (is_first)
-            explain_beginning(stretch, step);
-        if (history_skipped(stretch, r.epoch, step)) {
-            if (read_served(step, 0, &count, &source))
-                tell_skipped(stretch, step);
-            break; /* the walk may be past its stretch now */
-        }
-    }
-    example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": the run has not "
-                 "served it", step, r.epoch);
+        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": " NOT_SINCE
+                     "%s%s", step, r.epoch, begin, epoch, *why ? "; " : "",
+                     why);
+    example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": %s", step, r.epoch,
+                 *why ? why : "the run has not served it");
 }
 
 /* Prints a step as often as it was served. */

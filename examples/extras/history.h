@@ -34,12 +34,7 @@
    A step that was served twice is in two stretches. One that no stretch has,
    but that is between a stretch's end and the seek that ended it, was skipped:
    see history_skipped. For mixes, "step" is the turn, and the functions have
-   _mix in their names. The time of a walk grows with the events alone.
-
-   Define HISTORY_SMALL before the include for less code, if no history can be
-   full, and that of a mix begins where an epoch does, or the mix is loaded:
-   nothing then says what EFULL is, nor refuses seeks to before the beginning. A
-   walk over a mix's history of many weights also takes longer then. */
+   _mix in their names. The time of a walk grows with the events alone. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -93,10 +88,8 @@ typedef struct history {
 static inline const char *history_error(int code)
 {
     switch (code) {
-#ifndef HISTORY_SMALL
     case HISTORY_EFULL:
         return "the history has no room for an event";
-#endif
     case HISTORY_EORDER:
         return "the run is before the last event of the history";
     case HISTORY_EOTHER:
@@ -591,19 +584,27 @@ static inline int history_next(history_walk *walk)
     return code == STATESAMPLER_OK ? 1 : code;
 }
 
+/* Makes a rank's sampler, which knows the steps that the stretch has in an
+   epoch. */
+static inline int history_sampler_of(const history_walk *walk, uint32_t rank,
+                                     uint64_t epoch, statesampler *s)
+{
+    *s = walk->sampler;
+    if (!walk->stretch.log.carry && statesampler_epoch(s) != epoch)
+        statesampler_begin(s, epoch);
+    return statesampler_reshape(s, rank, s->run.shape.world_size,
+                                s->run.shape.batch_size);
+}
+
 /* A rank's samples in a step that the stretch has served, as statesampler_at
    gives them. */
 static inline int history_at(const history_walk *walk, uint32_t rank,
                              uint64_t epoch, uint64_t step, uint64_t *out,
                              size_t *count)
 {
-    statesampler s = walk->sampler;
-    int code;
+    statesampler s;
+    const int code = history_sampler_of(walk, rank, epoch, &s);
 
-    if (!walk->stretch.log.carry && statesampler_epoch(&s) != epoch)
-        statesampler_begin(&s, epoch);
-    code = statesampler_reshape(&s, rank, s.run.shape.world_size,
-                                s.run.shape.batch_size);
     return code != STATESAMPLER_OK ? code
                                    : statesampler_at(&s, step, out, count);
 }
@@ -909,10 +910,8 @@ static inline int history_mix_seek(history *h, statesampler_mix *mix,
 
     if (turn == now)
         return STATESAMPLER_OK;
-#ifndef HISTORY_SMALL
     if (turn < h->first_turn && statesampler_mix_epoch(mix) == h->first_epoch)
         return STATESAMPLER_ERANGE_BASE;
-#endif
     code = history_mix_check(h, HISTORY_SEEK, mix);
     if (code == STATESAMPLER_OK)
         code = statesampler_mix_seek(mix, turn);
@@ -1120,44 +1119,8 @@ static inline void history_set_weights(uint32_t *weights,
 
    A walk's `weights` are then these turns, and its `state` has three numbers of
    each source: the weights of the seats, the turns of the source that were
-   counted last, and its end. With HISTORY_SMALL there is none of this, and the
-   mix is moved over each stretch: that is less code. */
+   counted last, and its end. */
 
-#ifdef HISTORY_SMALL
-static inline void history_set_stage(history_mix_walk *walk, uint32_t kind,
-                                     const unsigned char *words)
-{
-    (void)walk;
-    (void)kind;
-    (void)words;
-}
-
-static inline int history_mix_passes(history_mix_walk *walk,
-                                     const history_event *event)
-{
-    (void)walk;
-    (void)event;
-    return 0;
-}
-
-static inline int history_mix_settle(history_mix_walk *walk)
-{
-    (void)walk;
-    return STATESAMPLER_OK;
-}
-
-static inline int history_mix_span(history_mix_walk *walk, uint64_t epoch,
-                                   uint32_t source, statesampler *first,
-                                   statesampler *last)
-{
-    (void)walk;
-    (void)epoch;
-    (void)source;
-    (void)first;
-    (void)last;
-    return 0;
-}
-#else
 static inline uint32_t history_number(const unsigned char *numbers, size_t i)
 {
     uint32_t number;
@@ -1358,25 +1321,30 @@ static inline uint64_t history_cut(history_mix_walk *walk, uint64_t *going)
 
 /* Shares the first turns of the stage. With ALL a turn comes later by the ticks
    that are passed over: `low` and `high` are ticks with too few turns and with
-   too many. Returns 0 if the epoch ends before, or that is too far. */
+   too many. Guesses may come nearer by little alone: so from the tenth on every
+   second one halves what is left, and about 70 are enough. Returns 0 if the
+   epoch ends before, or that is too far. */
 static inline int history_share_turns(history_mix_walk *walk, uint32_t turns)
 {
     uint64_t tick = turns, low = 0, high = 0xffffffffu, sum, going;
+    int guesses = 0;
 
     history_share(walk, turns);
     if (walk->mix.stop == STATESAMPLER_STOP_NEVER)
         return 1;
     while ((sum = history_cut(walk, &going)) != turns) {
-        if (walk->mix.stop == STATESAMPLER_STOP_FIRST || going == 0)
+        if (walk->mix.stop == STATESAMPLER_STOP_FIRST ||
+            (sum < turns && going == 0))
             return 0;
         if (sum < turns) {
             low = tick;
             tick += (turns - sum) * walk->period / going;
         } else {
             high = tick;
-            tick -= (sum - turns) * walk->period / going;
+            tick -= going == 0 ? tick
+                               : (sum - turns) * walk->period / going;
         }
-        if (tick <= low || tick >= high)
+        if (tick <= low || tick >= high || (++guesses > 8 && guesses % 2 == 0))
             tick = low + (high - low) / 2;
         if (tick == low)
             return 0;
@@ -1512,7 +1480,6 @@ static inline int history_mix_span(history_mix_walk *walk, uint64_t epoch,
     return history_move_to(walk, first, source, stretch->begin_step) &&
            history_move_to(walk, last, source, stretch->end_step);
 }
-#endif
 
 /* Does to the mix what an event says. */
 static inline int history_mix_apply(history_mix_walk *walk,
@@ -1667,9 +1634,7 @@ static inline int history_same_place(const statesampler *s, const void *own,
 
 /* With ALL a mix passes over the places of a sequence that nobody takes. So
    another place is as good as the mix's own if it comes after the last turn,
-   and not after the next one. The walk's mix is moved, and goes back. With
-   HISTORY_SMALL it is not asked. */
-#ifndef HISTORY_SMALL
+   and not after the next one. The walk's mix is moved, and goes back. */
 static inline int history_same_next(history_mix_walk *walk, uint64_t other)
 {
     statesampler_mix *mix = &walk->mix;
@@ -1685,9 +1650,6 @@ static inline int history_same_next(history_mix_walk *walk, uint64_t other)
         return 0;
     return statesampler_mix_seek(mix, turn) == STATESAMPLER_OK;
 }
-#else
-#define history_same_next(walk, other) 1
-#endif
 
 /* Whether the walk's state, and another one with the same turn and number of
    sources, are of one place. The mix's epoch may differ, as a walk's mix counts

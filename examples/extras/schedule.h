@@ -39,12 +39,7 @@
    or behind? Mostly about a turn. In the worst case (D - 1) / 2 turns: shares
    must aim at that, and often be 0, as a source without a share keeps what it
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
-   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
-
-   Define SCHEDULE_SMALL before the include for less code, if no history that is
-   noted can be full, and copies are loaded anew for each turn that is asked
-   for: nothing then answers EMOVED; nor EMANY, so that tokens must be fewer;
-   and after a load amid a stage its weights are those of the mix, unseen. */
+   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -151,24 +146,21 @@ static inline const char *schedule_error(int code)
                "turn";
     case SCHEDULE_EWEIGHTS:
         return "the mix has other weights than the stage: load both states";
-#ifndef SCHEDULE_SMALL
     case SCHEDULE_EMOVED:
         return "these copies were asked for another turn, and know this one no "
                "more: load the states again";
     case SCHEDULE_EMANY:
         return "the tokens of a turn should be below 2^31";
-#endif
     default:
         return statesampler_error(code);
     }
 }
 
 /* Copies that were made now know nothing yet: see schedule_has_moved. */
-#ifndef SCHEDULE_SMALL
-#define schedule_reset_known(s) ((void)((s)->known = STATESAMPLER_NONE))
-#else
-#define schedule_reset_known(s) ((void)0)
-#endif
+static inline void schedule_reset_known(schedule *s)
+{
+    s->known = STATESAMPLER_NONE;
+}
 
 /* Begins at turn 0 of a mix, unless schedule_start follows. `sources` and
    `weights` have num_sources elements each, and are the schedule's from now
@@ -493,10 +485,8 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
     schedule_set_weights(s);
     s->checked = STATESAMPLER_NONE;
     code = SCHEDULE_WEIGH(mix, s->weights);
-#ifndef SCHEDULE_SMALL
     if (code != STATESAMPLER_OK)
         s->weights[0] = 0; /* those of the present stage are gone */
-#endif
     return code;
 }
 
@@ -504,7 +494,6 @@ static inline int schedule_weigh(schedule *s, statesampler_mix *mix)
 
 /* After a load the mix has the weights of the stage. EWEIGHTS: they are of a
    stage of another length, so the two states are of two checkpoints. */
-#ifndef SCHEDULE_SMALL
 static inline int schedule_take_weights(schedule *s,
                                         const statesampler_mix *mix)
 {
@@ -521,9 +510,6 @@ static inline int schedule_take_weights(schedule *s,
     s->weights[0] = 0;
     return SCHEDULE_EWEIGHTS;
 }
-#else
-#define schedule_take_weights(s, mix) STATESAMPLER_OK
-#endif
 
 /* OK if the mix is in the schedule's present stage, or at its end. EWEIGHTS:
    by its turn it is, but it was weighed or loaded alone. That moves its base to
@@ -595,10 +581,8 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
         return SCHEDULE_EMEANS;
     if (s->weights[0] != 0 && s->weights[source] == STATESAMPLER_OFF)
         return STATESAMPLER_ERANGE_OFF;
-#ifndef SCHEDULE_SMALL
     if (tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMANY;
-#endif
     s->sources[source].owed -= (int64_t)tokens;
     s->sources[source].untold = 0;
     return STATESAMPLER_OK;
@@ -722,10 +706,7 @@ static inline void schedule_set_sums(schedule *s)
     }
 }
 
-/* Keeps what is owed where the mix is, at s->end; and goes back there. With
-   SCHEDULE_SMALL, nothing that is done to the mix may be refused for want of
-   room: that is less code. */
-#ifndef SCHEDULE_SMALL
+/* Keeps what is owed where the mix is, at s->end; and goes back there. */
 static inline void schedule_keep(schedule *s)
 {
     uint32_t i;
@@ -742,10 +723,6 @@ static inline void schedule_go_back(schedule *s, const statesampler_mix *mix)
         s->sources[i].owed = s->sources[i].kept;
     s->begin = s->end = statesampler_mix_turn(mix);
 }
-#else
-#define schedule_keep(s) ((void)0)
-#define schedule_go_back(s, mix) ((void)0)
-#endif
 
 /* Moves the mix over these stages, to s->end. With the sums as weights, a
    sequence of so many turns has each source as often as the stages have. They
@@ -930,9 +907,7 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
 }
 
 /* Whether copies have moved so that they would answer for this turn of their
-   run what another run serves, one that goes straight from turn 0. With
-   SCHEDULE_SMALL, whose caller asks copies for a turn each, it is not asked. */
-#ifndef SCHEDULE_SMALL
+   run what another run serves, one that goes straight from turn 0. */
 static inline int schedule_has_moved(schedule *s, const statesampler_mix *mix,
                                      uint64_t turn)
 {
@@ -942,9 +917,6 @@ static inline int schedule_has_moved(schedule *s, const statesampler_mix *mix,
         s->known = first;
     return turn >= s->known && (first < s->known || turn < first);
 }
-#else
-#define schedule_has_moved(s, mix, turn) 0
-#endif
 
 /* A rank's samples in any turn, as mix_at gives them: in the present stage, in
    one to come, or in an earlier one. Those of earlier stages, or before a load
@@ -980,9 +952,10 @@ static inline int schedule_at(schedule *s, statesampler_mix *mix, uint64_t turn,
 /* The turn and the place at which a source's sample is served in its source's
    present epoch, as mix_locate says it: in the present stage, or in one of so
    many that follow. ELATER: in none of them. (It may never come: so there is a
-   bound.) ETOKENS: other stages are not known. EMOVED: as schedule_at.
-   Others: as mix_locate. It moves s and mix, and notes nothing: ask copies,
-   into which you load the states. */
+   bound.) ETOKENS: other stages are not known. EMOVED: as schedule_at. Others:
+   as mix_locate; ERANGE also of a sample that came in an earlier stage. It
+   moves s and mix, and notes nothing: ask copies, into which you load the
+   states. */
 static inline int schedule_locate(schedule *s, statesampler_mix *mix,
                                   uint32_t source, uint64_t index,
                                   uint32_t stages, uint64_t *turn,
@@ -1001,6 +974,9 @@ static inline int schedule_locate(schedule *s, statesampler_mix *mix,
         code = STATESAMPLER_ERANGE_INDEX; /* though its source may be off */
     for (; code == STATESAMPLER_OK; stages--) {
         code = statesampler_mix_locate(mix, source, index, &when, &found);
+        /* Weights that were the same before this stage do not hide it. */
+        if (code == STATESAMPLER_OK && schedule_is_past(s, mix, when))
+            return STATESAMPLER_ERANGE_SERVED;
         if (code == STATESAMPLER_OK && when < s->end) {
             *turn = when;
             *place = found;

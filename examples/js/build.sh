@@ -50,21 +50,23 @@ wasm() { # FILE SOURCE FLAG...
     if command -v wasm-opt >/dev/null; then
         wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
             --low-memory-unused --enable-nontrapping-float-to-int $file \
-            $order -o $file
+            $more -o $file
     fi
 }
 
 small='-ffreestanding -U__OPTIMIZE__'
 # In the order of their use, functions of these two are alike, and gzip packs
 # the two together.
-order=--reorder-functions
+more=--reorder-functions
 wasm $web/statesampler-simd.wasm module.c -msimd128
 wasm $web/statesampler.wasm module.c $small
 # The way to a mix's sources inline: that makes answers from a long history
-# twice as fast, for 250 bytes. The rest is inline only where that is smaller.
-order=
+# twice as fast, for 250 bytes. The rest is inline only where that is smaller, as
+# it is for functions of up to 8 bytes. Exports get names of one letter, which
+# wasm-opt prints.
+more='--always-inline-max-function-size=8 --minify-imports-and-exports'
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
-    -mllvm -inline-threshold=-25
+    -mllvm -inline-threshold=-25 >$web/exports
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE
@@ -136,14 +138,17 @@ minify $web/plain | sed "s|import(\([a-z]* *+ *\":fs\"\))|import($ignored \1)|" 
 plain examples/js/mixture.mjs >$web/names
 minify $web/names >$web/mixture.mjs
 rm $web/names
+letters=$(awk '$2 == "=>" && $1 != $3 {
+        printf "s/(^|[^.A-Za-z])c\\.%s([^_A-Za-z])/\\1c.%s\\2/g\n", $1, $3
+    }' $web/exports)
 {
-    plain examples/js/steering.mjs
-    plain examples/js/inflate.mjs | tail -n +2
+    plain examples/js/steering.mjs | sed -E "$letters"
     printf 'function inText() { return ["%s"]; }\n' \
         "$(deflated $web/steering.wasm | base64 | tr -d '\n')"
 } >$web/steers
-minify $web/steers >$web/steering.mjs
-rm $web/steers $web/steering.wasm
+plain examples/js/inflate.mjs | tail -n +2 | cat $web/steers - >$web/alone
+minify $web/alone >$web/steering.mjs
+rm $web/alone $web/exports $web/steering.wasm
 cp examples/js/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
@@ -208,7 +213,8 @@ package() {
     package=$web/package
     deflated $web/statesampler.wasm $web/statesampler-simd.wasm >$web/packed
     cat examples/js/inflate.mjs examples/js/inlined.mjs >$web/part
-    with_part $web/part >$web/code
+    with_part $web/part |
+        sed 's/^export const internals = {/& inflate,/' >$web/code
     printf 'function inText() { return [%d, "%s"]; }\n' \
         $(wc -c <$web/statesampler.wasm) "$(text packed)" >$web/function
     # It is the end of one and the beginning of the other, which stand side by
@@ -222,17 +228,20 @@ package() {
     minify $web/imports >$package/workerd.mjs
     cp $web/statesampler.mjs $package/files.mjs
     cp $web/*.wasm $web/mixture.d.mts $web/steering.d.mts LICENSE $package
-    for name in mixture steering; do
-        sed 's|"./statesampler.mjs"|"statesampler"|' $web/$name.mjs \
-            >$package/$name.mjs
-    done
+    # Its inflate is the module's.
+    sed 's/^const { c: main,/& inflate,/' $web/steers >$web/shares
+    minify $web/shares >$web/steering
+    from='s|"./statesampler.mjs"|"statesampler"|'
+    sed "$from" $web/steering >$package/steering.mjs
+    sed "$from" $web/mixture.mjs >$package/mixture.mjs
     for name in d.ts d.mts; do
         cp $web/statesampler.d.mts $package/statesampler.$name
     done
     fill_version examples/js/package.json >$package/package.json
     fill_version examples/js/package.md >$package/README.md
     rm $web/whole $web/packed $web/part $web/code $web/function $web/begins \
-        $web/module $web/script $web/imports
+        $web/module $web/script $web/imports $web/steers $web/shares \
+        $web/steering
     mv -f $package/* build/web/package
 }
 package

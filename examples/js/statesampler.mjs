@@ -390,8 +390,8 @@ class Tagged {
 }
 
 /* For mixture.mjs and steering.mjs; no part of the interface. */
-export const internals = { c, enter, bring, fetched, check, big, half, give,
-                           known, listOf, shown, Tagged };
+export const internals = { c, enter, make, bring, fetched, batchOf, check, big,
+                           half, give, known, listOf, shown, Tagged };
 
 /* --- perm ----------------------------------------------------------------- */
 

@@ -13,8 +13,6 @@
 /* The main module has these sentences. */
 #define statesampler_error(code) ""
 
-#define HISTORY_SMALL
-#define SCHEDULE_SMALL
 #include "examples/extras/history.h"
 #include "web.h"
 
@@ -221,6 +219,7 @@ WEB(int, mix_load, (history *h, statesampler_mix *mix,
 typedef struct reading {
     history_walk walk;
     history_mix_walk mix_walk;
+    statesampler served; /* by `at` */
     const unsigned char *state; /* behind the history */
     size_t size;
 } reading;
@@ -347,29 +346,35 @@ WEB(uint64_t, samples, (const reading *r, uint32_t source))
     return sampler_in(r, source)->run.num_samples;
 }
 
-/* The samples, unless out is NULL. Sets words: count, source, and the epoch in
-   which the step begins. */
-WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step,
-              uint64_t *out))
+/* Makes the sampler or mix that serves a step. By its struct the main module
+   computes the samples, which alone has the code for that. Sets words: count,
+   source, and the epoch in which the step begins; where the struct is, and the
+   sources of a mix. */
+WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step))
 {
     size_t count = 0;
     uint32_t source = 0;
     int code;
 
-    words[2] = epoch;
     if (stretch_of(r) == &r->walk.stretch) {
-        statesampler s = r->walk.sampler;
+        statesampler *s = &r->served;
 
-        code = history_at(&r->walk, rank, epoch, step, out, &count);
+        code = history_sampler_of(&r->walk, rank, epoch, s);
+        if (code == STATESAMPLER_OK)
+            code = statesampler_at(s, step, NULL, &count);
         if (r->walk.stretch.log.carry &&
-            statesampler_seek(&s, step) == STATESAMPLER_OK)
-            words[2] = statesampler_epoch(&s);
+            statesampler_seek(s, step) == STATESAMPLER_OK)
+            epoch = statesampler_epoch(s);
+        words[3] = (size_t)s;
     } else {
-        code = history_mix_at(&r->mix_walk, rank, epoch, step, out, &count,
+        code = history_mix_at(&r->mix_walk, rank, epoch, step, NULL, &count,
                               &source);
+        words[3] = (size_t)&r->mix_walk.mix;
+        words[4] = (size_t)r->mix_walk.sources;
     }
     words[0] = count;
     words[1] = source;
+    words[2] = epoch;
     return code;
 }
 
@@ -565,8 +570,13 @@ WEB(uint64_t *, start, (void))
     return words;
 }
 
-/* A string that ends with a zero byte. */
+/* A string that ends with a zero byte. No history is full here, copies are made
+   anew for each turn that is asked for, and JavaScript has words of its own for
+   too many tokens: so the module has no strings for these. */
 WEB(const char *, error, (int code))
 {
+    if (code == HISTORY_EFULL || code == SCHEDULE_EMOVED ||
+        code == SCHEDULE_EMANY)
+        __builtin_unreachable();
     return schedule_error(code);
 }

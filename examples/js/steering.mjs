@@ -17,8 +17,8 @@
 import { Audit, Mix, Sampler, StatesamplerError, describeMix, describeState,
          internals } from "./statesampler.mjs";
 
-const { c: main, enter, bring, fetched, big, half, give, known, listOf, shown,
-        Tagged } = internals;
+const { c: main, enter, make, bring, fetched, batchOf, big, half, give, known,
+        listOf, shown, Tagged } = internals;
 
 /* --- WebAssembly ---------------------------------------------------------- */
 
@@ -27,7 +27,8 @@ let host = null;
 
 const unsigned = (value) => BigInt.asUintN(64, value);
 
-/* build.sh adds inText, which has the WebAssembly, deflated, and inflate. */
+/* build.sh adds inText, which has the WebAssembly, deflated; and inflate, or
+   takes that from the npm package's module, which has it, too. */
 const [base64] = inText();
 const packed = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
 const c = new WebAssembly.Instance(new WebAssembly.Module(inflate(packed)), {
@@ -81,11 +82,13 @@ function structOf(thing, size) {
     return new Uint8Array(main.memory.buffer).slice(PLACE, PLACE + size);
 }
 
+const putMain = (at, from) => new Uint8Array(main.memory.buffer).set(from, at);
+
 /* A mix becomes what such a struct says, but for its first word: where it has
    its sources. */
 function become(mix, struct) {
     enter(mix);
-    new Uint8Array(main.memory.buffer).set(struct.subarray(4), PLACE + 4);
+    putMain(PLACE + 4, struct.subarray(4));
 }
 
 /* What a mix's state says. */
@@ -398,33 +401,33 @@ export class History extends Tagged {
                 this.#name(...this.#since)}, where this history begins`) : null;
     }
 
-    #skipped(what, { end, to: [epoch, step] }) {
+    #skipped({ end, to: [epoch, step] }) {
         const how = epoch === end[0] ? `seek to ${step}` : `begin to ${epoch}`;
-        return new SteeringError("ESKIPPED", `${what}: skipped at ` +
-                                 `${this.#name(...end)} by a ${how}`);
+        return `skipped at ${this.#name(...end)} by a ${how}`;
     }
 
-    /* Indices below n that C has written. */
-    #indices(at, count, n) {
-        const all = new BigUint64Array(c.memory.buffer, at, count);
-        if (this.#bigint)
-            return all.slice();
-        give(this, n, "numSamples");
-        return (n > 2n ** 32n ? Float64Array : Uint32Array).from(all, Number);
-    }
-
-    /* What a rank had in a step; null past the end of the epoch. */
+    /* What a rank had in a step; null past the end of the epoch. The main
+       module computes it, with a copy of the struct that C has made. */
     #serving(r, rank, epoch, step, { worldSize }) {
-        if (check(c.at(r, rank, epoch, step, 0)) === 0)
+        if (check(c.at(r, rank, epoch, step)) === 0)
             return null;
-        const [count, source, of] = told(3);
-        return within([8 * Number(count)], (out) => {
-            check(c.at(r, rank, epoch, step, out));
-            return { epoch: give(this, of), worldSize: Number(worldSize),
-                     ...this.#sources > 0n && { source: Number(source) },
-                     indices: this.#indices(out, Number(count),
-                                            c.samples(r, Number(source))) };
+        const words = told(5), count = Number(this.#sources);
+        const [most, source, , at, sources] = Array.from(words, Number);
+        const head = count > 0 ? main.mix_bytes(0) : SAMPLER;
+        const n = c.samples(r, source), thing = { bigint: this.#bigint };
+        give(thing, n, "numSamples");
+        make(thing, head + count * SOURCE, () => {
+            putMain(PLACE, get(at, head));
+            putMain(PLACE + head, get(sources, count * SOURCE));
+            if (count > 0)
+                new Uint32Array(main.memory.buffer, PLACE)[0] = PLACE + head;
+            return 0;
         });
+        return { epoch: give(this, words[2]), worldSize: Number(worldSize),
+                 ...count > 0 && { source },
+                 indices: batchOf(thing, n, most, undefined, (fills) =>
+                     count > 0 ? main.mix_at(fills, step)
+                               : main.at(fills, step)) };
     }
 
     /* The samples of a step, as often as it was served. */
@@ -447,15 +450,19 @@ export class History extends Tagged {
         if (all.length > 0)
             return all;
         why ??= this.#unknown(what, epoch);
+        let skipped;
         this.#stretches((r, stretch) => {
             const passed = !isBefore(stretch.end) && isBefore(stretch.to);
             /* (This may take a mix past its stretch: it is the last.) */
-            if (passed && c.at(r, 0, epoch, at, 0) > 0)
-                why ??= this.#skipped(what, stretch);
+            if (passed && c.at(r, 0, epoch, at) > 0)
+                skipped = this.#skipped(stretch);
             return passed;
         });
-        throw why ?? new SteeringError("EUNSERVED",
-                                       `${what}: the run has not served it`);
+        if (why?.kind && skipped)
+            why.message += "; " + skipped;
+        throw why ?? new SteeringError(
+            skipped ? "ESKIPPED" : "EUNSERVED",
+            `${what}: ${skipped ?? "the run has not served it"}`);
     }
 
     /* Of a mix: in each epoch of its own in which the source was. */

@@ -1652,7 +1652,8 @@ static int go_on_alike(mix_run *r, mix_run *other)
 }
 
 /* Of two runs whose sources are where those of the other are, the history of
-   one goes with the state of the other if both go on in the same way. */
+   one goes with the state of the other if both go on in the same way. With ALL
+   it goes with none that had other weights. */
 static void test_mix_sequences(mix_run *r, mix_run *other)
 {
     uint32_t weights[2], alike = 0, apart = 0;
@@ -1671,7 +1672,9 @@ static void test_mix_sequences(mix_run *r, mix_run *other)
                         continue;
                     code = load_of_other(r, other);
                     if (go_on_alike(r, other)) {
-                        CHECK(code == STATESAMPLER_OK);
+                        CHECK(code == (r->stop == STATESAMPLER_STOP_ALL
+                                           ? HISTORY_EOTHER
+                                           : STATESAMPLER_OK));
                         alike++;
                     } else {
                         CHECK(code == HISTORY_EOTHER);
@@ -1710,6 +1713,8 @@ static void test_mix_identity(void)
     other.stop = STATESAMPLER_STOP_ALL;
     CHECK(load_of_such(&r, &other) == HISTORY_EOTHER);
     other.stop = STATESAMPLER_STOP_NEVER;
+    test_mix_sequences(&r, &other);
+    r.stop = other.stop = STATESAMPLER_STOP_ALL;
     test_mix_sequences(&r, &other);
 }
 

@@ -849,6 +849,80 @@ static void test_locate(int cases)
     CHECK(here > cases / 50 && later > cases / 20 && before > cases / 20);
 }
 
+/* A copy as it is, with all that it knows. */
+static void copy_run(run *to, const run *from)
+{
+    *to = *from;
+    to->mix.sources = to->sources;
+    to->s.sources = to->shares;
+    to->s.weights = to->weights;
+}
+
+/* Whether copies say where a sample is served; others then serve it there. */
+static int is_where_said(const run *r, story *tale, uint32_t source,
+                         uint64_t index)
+{
+    static run other;
+    const uint32_t world_size = r->sources[0].sampler.run.shape.world_size;
+    uint64_t batch[1], turn = 0;
+    statesampler_place place;
+    uint32_t its = MOST;
+    size_t count = 0;
+
+    copy_run(&other, r);
+    if (schedule_locate(&other.s, &other.mix, source, index, 9, &turn, &place,
+                        tell, tale) != STATESAMPLER_OK)
+        return 0;
+    copy_run(&other, r);
+    CHECK(statesampler_mix_reshape(&other.mix, place.rank, world_size) ==
+          STATESAMPLER_OK);
+    CHECK(schedule_at(&other.s, &other.mix, turn, batch, &count, &its, tell,
+                      tale) == 1);
+    CHECK(its == source && count == 1 && batch[0] == index);
+    return 1;
+}
+
+static void go_on(run *r, story *tale, uint64_t turns)
+{
+    for (; turns > 0; turns--) {
+        CHECK(schedule_follow(&r->s, &r->mix, tell, tale) == STATESAMPLER_OK);
+        CHECK(statesampler_mix_next(&r->mix, NULL, NULL, NULL) == 1);
+    }
+}
+
+/* After a load on other ranks, turns of earlier stages are those of a straight
+   run: so no sample is said to be in one, also where the weights have been the
+   same since. */
+static void test_locate_on_other_ranks(int cases)
+{
+    static run r;
+    static unsigned char state[2 * STATE];
+    int k, found = 0;
+
+    for (k = 0; k < cases; k++) {
+        story tale = {1, 3, STATESAMPLER_STOP_NEVER, 0, 0, 1, 0};
+        uint32_t source;
+        size_t size;
+        uint64_t index;
+
+        tale.num_sources = (uint32_t)1 << check_random(3);
+        tale.seed = check_random(UINT32_MAX);
+        begin(&r, &tale);
+        go_on(&r, &tale, check_random(20));
+        size = save(&r, state);
+        begin(&r, &tale);
+        CHECK(statesampler_mix_reshape(&r.mix, 0,
+                                       1 + (uint32_t)check_random(3)) ==
+              STATESAMPLER_OK);
+        load(&r, state, size);
+        go_on(&r, &tale, check_random(20));
+        for (source = 0; source < tale.num_sources; source++)
+            for (index = 0; index < 31; index++)
+                found += is_where_said(&r, &tale, source, index);
+    }
+    CHECK(found > cases);
+}
+
 /* Turns past 2^32, over many sums of stages. */
 static uint32_t long_stages(schedule *s, uint64_t turn, void *context)
 {
@@ -1641,6 +1715,7 @@ int main(int argc, char **argv)
     test_moved_copies();
     test_other_ranks();
     test_start();
+    test_locate_on_other_ranks(reduced ? 30 : 300);
     test_locate(reduced ? 300 : 1000);
     test_far();
     test_last_stage();

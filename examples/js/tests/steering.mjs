@@ -757,7 +757,10 @@ test("states without a history", () => {
     assert.throws(() => history.at(21, { epoch: 1 }), { kind: "EUNSERVED" });
     run.seek(30); // over steps that it may have had before it came to 20
     run.next();
-    assert.throws(() => run.history.at(25), before);
+    assert.throws(() => run.history.at(25), { kind: "EUNKNOWN",
+        message: "step 25 of epoch 0: not served since step 20 of epoch 0, " +
+                 "where this history begins; skipped at step 21 of epoch 0 " +
+                 "by a seek to 30" });
     const unknown = range(500).filter((index) => !batch.includes(index));
     assert.throws(() => history.locate(unknown[0]), before);
     same(history.locate(batch[1])[0].slot, 1);
@@ -901,6 +904,55 @@ test("histories that are damaged, cut, or of another run", () => {
                          new ArrayBuffer(9)]) {
         refuses([run], () => run.load(state), /^TypeError: a state must be/);
         assert.throws(() => new History(state), /^TypeError: a state must be/);
+    }
+});
+
+/* Two runs whose sources are at the same places: the history of one goes with
+   the state of the other if both go on in the same way. With "all" it goes with
+   none that had other weights. */
+test("a history of another sequence of turns", () => {
+    const made = (stop, [first, last, ...weights]) => {
+        const mix = new RecordedMix(range(2).map((i) =>
+            ({ ...DESC, numSamples: 50, weight: 1 + i })), { stop });
+        range(first).forEach(() => mix.next());
+        mix.weigh(weights);
+        range(last - first).forEach(() => mix.next());
+        mix.weigh([1, 2]);
+        range(8 - last).forEach(() => mix.next());
+        return mix;
+    };
+    const sizeOf = (mix) => mix.history.state.length;
+    const places = (mix) => range(2).map((source) =>
+        mix.progress(source).step).join();
+    for (const stop of ["all", "never"]) {
+        const counts = { alike: 0, apart: 0 };
+        for (const first of range(8))
+            for (const own of range(60)) {
+                const last = first + 1 + own % 5;
+                const weights = [2 + Math.floor(own / 5) % 3,
+                                 1 + Math.floor(own / 15)];
+                if (last > 8)
+                    continue;
+                const one = made(stop, [8, 8, 1, 2]);
+                const other = made(stop, [first, last, ...weights]);
+                if (places(one) !== places(other))
+                    continue;
+                const joined = new Uint8Array([
+                    ...other.save().subarray(0, -sizeOf(other)),
+                    ...one.history.state]);
+                const next = (mix) => range(3).map(() => mix.next().source);
+                const alike = String(next(one)) === String(next(other));
+                counts[alike ? "alike" : "apart"]++;
+                checks++;
+                for (const read of [() => one.load(joined),
+                                    () => new History(joined)])
+                    if (alike && stop === "never")
+                        read();
+                    else
+                        assert.throws(read, { kind: "EOTHER" });
+            }
+        assert.ok(counts.alike > 20 && counts.apart > 20,
+                  JSON.stringify(counts));
     }
 });
 
@@ -1270,6 +1322,42 @@ test("a schedule: where a sample comes", () => {
     refuses([empty], () => empty.next(), { kind: "ESTEPS" });
 });
 
+test("a schedule: `at` has a sample where `locate` says, on other ranks", () => {
+    let places = 0;
+    for (let run = 0; run < 100; run++) {
+        const sources = range(pick([1, 1, 2, 4])).map(() => (
+            { numSamples: 1 + random(20), batchSize: 2 }));
+        const made = () => {
+            const worldSize = 1 + random(3);
+            const mix = new Mix(sources, { stop: "never", worldSize });
+            return [mix, new Schedule(mix, () => ({
+                turns: 2, shares: sources.map(() => 1) }))];
+        };
+        const [before, stages] = made(), [mix, schedule] = made();
+        range(random(30)).forEach(() => before.next());
+        mix.load(before.save());
+        schedule.load(stages.save());
+        range(random(15)).forEach(() => mix.next());
+        sources.forEach(({ numSamples }, source) => {
+            for (const index of range(numSamples)) {
+                let place;
+                try {
+                    place = mix.locate(source, index);
+                } catch (error) {
+                    same(error.kind, "ERANGE"); /* it was served before */
+                    continue;
+                }
+                if (place.rank !== 0)
+                    continue;
+                const { source: its, indices } = mix.at(place.turn);
+                same([its, indices[place.slot]], [source, index]);
+                places += place.turn < mix.turn;
+            }
+        });
+    }
+    assert.ok(places > 20, `${places}`);
+});
+
 test("a source with a share that has no steps on more ranks is refused", () => {
     const made = (worldSize) => {
         const mix = new RecordedMix([20, 900, 900].map((numSamples) => ({
@@ -1378,6 +1466,30 @@ test("a schedule that begins in mid-run", () => {
     for (const turn of [4, 8]) {
         refuses([again, loaded], () => loaded.seek(turn), { kind: "ETURN" });
         refuses([again, loaded], () => loaded.at(turn), { kind: "ETURN" });
+    }
+});
+
+/* The state of a mix from just before a stage began, and that of the schedule
+   from just after: at one turn, of two checkpoints. */
+test("a mix and a schedule of two checkpoints", () => {
+    for (const turns of [4, 5]) {
+        const made = () => {
+            const mix = new Mix([DESC, DESC], { stop: "never" });
+            return [mix, new Schedule(mix, (turn) => ({
+                turns: turn < 4 ? 4 : turns, shares: [1, 1 + turn] }))];
+        };
+        const [mix, schedule] = made();
+        range(4).forEach(() => mix.next());
+        const before = mix.save();
+        schedule.follow();
+        const [other, loaded] = made(), after = mix.save();
+        other.load(before);
+        loaded.load(schedule.save());
+        if (turns !== 4) /* a stage as long looks the same */
+            for (const call of [() => other.next(), () => loaded.seek(6)])
+                refuses([other, loaded], call, { kind: "EWEIGHTS" });
+        other.load(after);
+        same(range(9).map(() => other.next()), range(9).map(() => mix.next()));
     }
 });
 

@@ -224,7 +224,8 @@ class Record:
     def why(self, epoch, step):
         """Why a step that the run has passed was not served, in words."""
         said = f"step {step} of epoch {epoch}: "
-        knows_all = self.knows_all_of(epoch)
+        unknown = (None if self.knows_all_of(epoch) else
+                   self.not_served(epoch))
         for number, stretch in enumerate(self.stretches()):
             begin = stretch.begin_epoch, stretch.begin_step
             unit = self._unit(epoch, step)
@@ -233,17 +234,15 @@ class Record:
                 return said + (
                     f"this state knows step {self._number(begin[1])} of epoch "
                     f"{begin[0]} and later; ask an earlier one")
-            if not knows_all:
-                return said + self.not_served(epoch)
             if (c.record_skipped(self._record, epoch, unit) and
                     self._exists(epoch, unit)):
                 by = (f"seek to {self._number(stretch.to_step)}"
                       if stretch.to_epoch == stretch.end_epoch
                       else f"begin to {stretch.to_epoch}")
-                return said + (
+                return said + (unknown + "; " if unknown else "") + (
                     f"skipped at step {self._number(stretch.end_step)} of "
                     f"epoch {stretch.end_epoch} by a {by}")
-        return said + "the run has not served it"
+        return said + (unknown or "the run has not served it")
 
 
 class OwnRecord(Record):

@@ -439,10 +439,19 @@ EXPORT(int, schedule_follow,
     return code;
 }
 
-/* OK if the mix can go on in the schedule's stage. */
-EXPORT(int, schedule_check, (schedule *s, const statesampler_mix *mix))
+/* OK if the mix can go on in the schedule's stage once it has loaded a state,
+   which a copy of it does. */
+EXPORT(int, schedule_check,
+       (schedule *s, const statesampler_mix *mix, const void *state,
+        size_t size, statesampler_source *of_copy))
 {
-    return schedule_check(s, mix);
+    statesampler_mix copy = *mix;
+    int code;
+
+    memcpy(of_copy, mix->sources, mix->num_sources * sizeof *of_copy);
+    copy.sources = of_copy;
+    code = statesampler_mix_load(&copy, state, size);
+    return code == STATESAMPLER_OK ? schedule_check(s, &copy) : code;
 }
 
 /* Passes over the next stage, and adds its turns to those of schedule_sums. The
@@ -487,7 +496,7 @@ EXPORT(int, schedule_had,
                               : statesampler_mix_at(mix, mix->turn - 1, NULL,
                                                     NULL, &source);
     }
-    /* After a load only the mix knows what is off. */
+    /* After a load at a stage's end only the mix knows what is off. */
     if (code == 1 && mix->sources[source].in_mix.weight == STATESAMPLER_OFF) {
         return STATESAMPLER_ERANGE_OFF;
     }

@@ -6,8 +6,8 @@ import functools
 
 from . import samplers
 from ._arguments import choice, flag, items, listed, shown, whole
-from ._codes import (ECORRUPT_MAGIC, EMISMATCH_DATASET, SCHEDULE_ETOKENS,
-                     may_come)
+from ._codes import (ECORRUPT_MAGIC, EMISMATCH_DATASET, ERANGE_SERVED,
+                     SCHEDULE_ETOKENS, may_come)
 from ._cursors import described_mix
 from ._library import (OFF, SOURCE_BYTES, STOPS, MixPlace, address, c, check,
                        memory)
@@ -196,7 +196,7 @@ class Mix(Recorded, samplers.Mix):
             super().seek(step)
             return
         step, running = whole("step", step, 0, TURNS), self._running
-        back = step < max(running.place.begin, self._loaded_at)
+        back = step < self._known_from()
         if back:
             running = self._at_start()
         # Nothing moves before all stages on the way are known to be possible.
@@ -210,6 +210,11 @@ class Mix(Recorded, samplers.Mix):
             self._go(*way)
         if step != self.step:
             self._move(step)
+
+    def _known_from(self):
+        """The first turn that the mix knows by itself: earlier ones follow from
+        turn 0 on, as ranks are now."""
+        return max(self._running.place.begin, self._loaded_at)
 
     def _move(self, step):
         """Inside of the present stage."""
@@ -292,7 +297,7 @@ class Mix(Recorded, samplers.Mix):
         if self._running and epoch == self.epoch:
             step = whole("step", step, 0, TURNS)
             if step >= self._running.place.end or (
-                    straight and step < self.step):
+                    straight and step < self._known_from()):
                 return self._ahead_to(step).at(step, rank)
         return super().at(step, rank, epoch, straight)
 
@@ -314,6 +319,8 @@ class Mix(Recorded, samplers.Mix):
             if not may_come(error.code):
                 raise
         else:
+            if place.step < self._known_from():
+                check(ERANGE_SERVED)
             if place.step < self._running.place.end:
                 return place
         return self._look_ahead(from_start=False).locate(find, index)
@@ -396,9 +403,8 @@ class Mix(Recorded, samplers.Mix):
         check(c.mix_describe(state, len(state), 0, None, place))
         if not running.place.begin <= place.turn <= running.place.end:
             raise ValueError("the state of the schedule is of other turns")
-        loaded = object.__new__(samplers.Mix)
-        loaded.__setstate__((self._made[:4], state))
-        check(c.schedule_check(running.place, loaded._memory))
+        check(c.schedule_check(running.place, self._memory, state, len(state),
+                               memory(SOURCE_BYTES * len(self._descs))))
         return running
 
     def _load_both(self, history, state):

@@ -785,7 +785,7 @@ class Histories(unittest.TestCase):
 
     def test_begun_in_mid_run(self):
         """What may have been served before a history began is not said to have
-        been skipped, nor never served."""
+        been skipped alone, nor never served."""
         for one in Sampler(1000, 0, 1, 4), Mix([1000, 1000], 0, 1, 4):
             for _ in range(180):
                 next(one)
@@ -798,14 +798,15 @@ class Histories(unittest.TestCase):
                 one.at(149)
             known = "not served since step 150 of epoch 0, where this history "
             known += "begins"
+            both = f"{known}; skipped at step 150 of epoch 0 by a seek to 170"
             with self.assertRaisesRegex(ValueError,
-                                        f"^step 160 of epoch 0: {known}$"):
+                                        f"^step 160 of epoch 0: {both}$"):
                 one.at(160)
             with open(self.path, "wb") as file:
                 file.write(one.save())
-            for step in 160, 175, 9999:
+            for step, why in (160, both), (175, known), (9999, known):
                 self.assertEqual(self.ask("--steps", step),
-                                 (1, [f"step {step} of epoch 0: {known}\n"]))
+                                 (1, [f"step {step} of epoch 0: {why}\n"]))
             one.begin(1)
             with self.assertRaisesRegex(ValueError, known):
                 one.at(175, epoch=0)

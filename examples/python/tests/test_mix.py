@@ -310,10 +310,11 @@ class Schedules(unittest.TestCase):
                 mix.at(mix.step + 99)
             with self.assertRaisesRegex(ValueError, "other stages are not"):
                 mix.seek(mix.step + 99)
-            for turn in 11, 5999:
+            for turn in 11, 5989:
                 with self.assertRaisesRegex(ValueError, "straight run is known "
                                             "in its first stage alone"):
                     mix.at(turn, straight=True)
+            self.assertEqual(mix.at(5999, straight=True), mix.at(5999))
             again = copy.copy(mix)
             for one, turn in (mix, 11), (again, 5999):
                 with self.assertRaisesRegex(ValueError, "no more known: load"):
@@ -448,8 +449,8 @@ class Schedules(unittest.TestCase):
         mix.had(2**31 - 1)
 
     def test_straight_beside_later(self):
-        """What a straight run serves in past turns is not what this one serves
-        in later ones, after other ranks, nor in past ones."""
+        """What a straight run serves in earlier stages is not what this one
+        serves in later ones, after other ranks, nor in past ones."""
         def make(world_size):
             return Mix([50, 80, 30], 0, world_size, 2, schedule=Schedule(five))
 
@@ -463,8 +464,38 @@ class Schedules(unittest.TestCase):
                 later[turn - 33] if turn >= 33 else straight.at(turn).tolist())
         one.at(55)
         taken(one, 25)
-        self.assertEqual(one.at(57, straight=True).tolist(),
-                         straight.at(57).tolist())
+        for turn in range(58):
+            self.assertEqual(
+                one.at(turn, straight=True).tolist(),
+                later[turn - 33] if turn >= 55 else straight.at(turn).tolist())
+
+    def test_straight_places(self):
+        """at() of a straight run has a sample where locate() says, also after
+        other ranks, and where stages have had the same weights."""
+        def make(world_size):
+            return Mix(lengths, 0, world_size, 2, schedule=Schedule(
+                lambda turn: (2, shares)))
+
+        places = 0
+        for random in cases(60, "straight places"):
+            lengths = [random.randrange(1, 20)
+                       for _ in range(random.choice([1, 1, 2, 4]))]
+            shares, mix = [1] * len(lengths), make(random.randrange(1, 4))
+            for _ in range(3):
+                taken(mix, random.randrange(15))
+                state, mix = mix.save(), make(random.randrange(1, 4))
+                mix.load(state)
+            taken(mix, random.randrange(15))
+            for index in range(sum(lengths)):
+                try:
+                    place = mix.locate(index, straight=True)
+                except ValueError as error:
+                    self.assertIn("was served", str(error))
+                    continue
+                batch = mix.at(place.step, place.rank, straight=True)
+                self.assertEqual(batch[place.slot], index)
+                places += place.step < mix.step
+        self.assertGreater(places, 20)
 
     def test_stages_to_come(self):
         """`python -m statesampler --straight` does not guess them."""

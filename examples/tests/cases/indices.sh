@@ -271,6 +271,8 @@ static int keep(const char *path, uint32_t order)
         history_init(&h, memory, HISTORY_BYTES(9), &s) != 0)
         return 1;
     statesampler_next(&s, NULL, NULL);
+    if (history_seek(&h, &s, 7) != 0)
+        return 1;
     size = history_save(&h);
     statesampler_save(&s, memory + size, STATESAMPLER_STATE_BYTES);
     return statesampler_save_file(path, memory,
@@ -293,6 +295,9 @@ END_OF_PROGRAM
         '3: epoch 0: not served since step 4 of epoch 0, where this history begins'
     status 1 bin/indices --state late --steps 5..5
     finds 'step 5 of epoch 0: not served since step 4 of epoch 0, where this' err
+    finds 'begins; skipped at step 5 of epoch 0 by a seek to 7$' err
+    status 1 bin/indices --state late --steps 8..8
+    finds 'since step 4 of epoch 0, where this history begins$' err
     status 1 bin/indices --state late --epoch 1 --steps 0..0
     finds 'step 0 of epoch 1: the run has not served it' err
     status 1 bin/indices --state drawn --where 3
