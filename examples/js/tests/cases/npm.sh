@@ -113,11 +113,12 @@ sizes() {
     steering=$(cat steering.mjs steering.d.mts | gzip -9n | wc -c)
     said="$tar bytes; gzipped: module $module, script $script, files $files,"
     said="$said steering $steering"
-    # The bars are for what is shipped, by all tools, as in page.sh. Of the 82,000
-    # bytes 22,000 are for steering, which has WebAssembly of its own.
+    # The bars are for what is shipped, by all tools; without one a tenth more, as
+    # in page.sh. Of the 82,000 bytes 22,000 are for steering, which has
+    # WebAssembly of its own.
     most=82000 some=22000
     command -v wasm-opt >/dev/null && command -v esbuild >/dev/null &&
-        command -v advdef >/dev/null || most=90000 some=24000
+        command -v advdef >/dev/null || most=90200 some=24200
     [ $((tar - steering)) -le $((most - some)) ] && [ $steering -le $some ] &&
         [ $module -le 30720 ] && [ $script -le 30720 ] || {
         echo "$said"
