@@ -643,11 +643,11 @@ CHANGES
    0.10.0 STATESAMPLER_VERSION_NUMBER and statesampler_version;
           STATESAMPLER_MIX_STATE_BYTES. With HOSTED, fills use AVX2 where the
           processor has it, without an option.
-          Of the files in examples/: companions return codes of their own where
-          they returned EINVAL and so on, and bag.h returns codes where it
-          returned sentences: extras/README.md lists them. (They have no
-          STATESAMPLER_KIND.) schedule_seek goes back, too, schedule_at answers
-          for any turn, and a source that has a share must have steps.
+          Of the files in examples/: headers in extras return codes of their
+          own where they returned EINVAL and so on, and bag.h returns codes
+          where it returned sentences: extras/README.md lists them. (They have
+          no STATESAMPLER_KIND.) schedule_seek goes back, too, schedule_at
+          answers for any turn, and a source that has a share must have steps.
           Python: StatefulLoader and CountingDataLoader count what the outermost
           loader returns. A sampler whose loop nothing counts has no state, and
           read_ahead= is an error. A loop refuses a dataset of another length
@@ -1582,6 +1582,13 @@ STATESAMPLER_WRAP_BEGIN
 #else
 #define SSMP_FN static inline /* not API, which may export */
 #endif
+#ifndef SSMP_ALWAYS_INLINE /* a test has another, to see each function */
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(SSMP_CUDA)
+#define SSMP_ALWAYS_INLINE static inline __attribute__((__always_inline__))
+#else
+#define SSMP_ALWAYS_INLINE SSMP_FN
+#endif
+#endif
 #if defined(__GNUC__) && !defined(SSMP_CUDA)
 #define SSMP_NOINLINE static __attribute__((__noinline__, __unused__))
 #elif defined(_MSC_VER) && !defined(SSMP_CUDA)
@@ -1592,8 +1599,10 @@ STATESAMPLER_WRAP_BEGIN
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__)
 #define SSMP_FOR_SIZE
 #define SSMP_OUTLINE_FOR_SIZE SSMP_NOINLINE
+#define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
 #else
 #define SSMP_OUTLINE_FOR_SIZE SSMP_FN
+#define SSMP_INLINE_FOR_SPEED SSMP_ALWAYS_INLINE
 #endif
 
 /* The small build has one order, one partition and one tail. By these macros
@@ -2071,22 +2080,17 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #define SSMP_CELLS 32     /* the same in whole vectors */
 
 /* The perm's `wide` is a constant in every loop, as functions are always
-   inlined. Where size counts, one copy of the larger ones serves both, and the
-   few positions that fit two vectors have no copy of their own. */
-#ifndef SSMP_ALWAYS_INLINE /* a test has another, to see each function */
-#define SSMP_ALWAYS_INLINE static inline __attribute__((__always_inline__))
-#endif
-/* A function that is compiled for another processor cannot be inlined. */
+   inlined. Where size counts, one copy of the larger functions serves both
+   widths, and the few positions that fit two vectors have no copy of their
+   own. A function that is compiled for another processor cannot be inlined. */
 #ifdef SSMP_BOTH_READINGS
 #define SSMP_BY_PROCESSOR SSMP_NOINLINE
 #else
 #define SSMP_BY_PROCESSOR SSMP_ALWAYS_INLINE
 #endif
 #ifdef SSMP_FOR_SIZE
-#define SSMP_INLINE_FOR_SPEED SSMP_NOINLINE
 #define SSMP_FEW 0
 #else
-#define SSMP_INLINE_FOR_SPEED SSMP_ALWAYS_INLINE
 #define SSMP_FEW (2 * SSMP_LANES16)
 #endif
 
@@ -2246,11 +2250,11 @@ typedef struct ssmp_positions {
     ssmp_v32 add_l, add_r, right;
 } ssmp_positions;
 
-/* Sets a vector to the pairs of the positions in an array, of which `count` are
-   there; the first stands in for more. Lane i of 64 bits gets the halves of
-   positions i, i + V, i + 2 * V and so on, from the lowest bits up, where
-   V = BYTES / 8 is the number of lanes. So each load of V positions only has to
-   be shifted into its place. */
+/* Sets a vector to the pairs of the `count` positions in an array. If these are
+   fewer than its lanes, the first one fills it up. Lane i of 64 bits gets the
+   halves of positions i, i + V, i + 2 * V and so on, from the lowest bits up,
+   where V = BYTES / 8 is the number of lanes. So each load of V positions only
+   has to be shifted into its place. */
 SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
                                           const uint64_t *positions,
                                           size_t count, const int wide)
@@ -2275,7 +2279,7 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_load(ssmp_pairs *p, ssmp_bulk *b,
         l >>= b->perm->shift + (wide ? 0 : 32);
         r = x - SSMP_EVEN32(l, right);
         if (wide) {
-            const ssmp_v64 less = r >> 63; /* 1: l is 1 more */
+            const ssmp_v64 less = r >> 63; /* 1: l is 1 too large */
 
             l -= less;
             r += SSMP_EVEN32(less, right);
@@ -2304,6 +2308,8 @@ SSMP_ALWAYS_INLINE void ssmp_positions_begin(ssmp_positions *p, ssmp_bulk *b,
     p->add_l = ssmp_splat(add_l, wide);
     p->add_r = ssmp_splat((uint32_t)distance - add_l * right, wide);
     p->right = ssmp_splat(right, wide);
+    /* Numbers of 64 bits: four vectors of them make one of 16 bits; wide uses
+       two. A stride that is not wide is below 2^30: 32 bits of it will do. */
 #pragma GCC unroll 8
     for (j = 0; j < SSMP_BYTES / 8; j++)
         x[j] = j;
@@ -2336,7 +2342,7 @@ SSMP_ALWAYS_INLINE void ssmp_positions_next(ssmp_positions *p, const int wide)
    a store into the caller's array changes the permutation. */
 typedef struct ssmp_joiner {
     uint32_t right;
-    uint64_t bias; /* index + bias is negative, in its lane, from index n on */
+    uint64_t bias; /* sets the highest bit of a lane, added to n or more */
 } ssmp_joiner;
 
 SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
@@ -2438,7 +2444,8 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
     uint32_t k;
 
     for (; count != 0; count--, out++) {
-        /* From cell to cell, but no walk is longer than there are of these. */
+        /* Looks up cell after cell. A walk from a cell meets each of them once
+           at most; k ends one from a value that is no position. */
         for (k = 0; *out - n < b->known && k < b->known; k++)
             *out = b->images[*out - n];
         if (*out >= n)
@@ -2542,7 +2549,7 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_map(ssmp_bulk *b, uint64_t *values,
     }
 }
 
-/* All that perm_fill does, and perm_map: what a call chooses. */
+/* What perm_fill and perm_map call: these, or their copies for AVX2. */
 SSMP_BY_PROCESSOR void ssmp_vectors_fill(const statesampler_perm *perm,
                                          uint64_t first, uint64_t stride,
                                          uint64_t *out, size_t count)
@@ -2903,15 +2910,14 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
             ssmp_order_window(reader->spare, order, run, window);
 
         if (SSMP_BUFFER == 1)
-            some = 1;
+            some = 1; /* without vectors more would only cost a division */
         else if (stride == 0)
             some = count;
         else
             some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, some);
         for (done = 0; done < some; done += piece) {
-            /* Each takes the place of the one before: there is no room for
-               more than one. */
+            /* One array in turn: another would double the stack. */
             uint64_t *values = out + done, *offsets = values, *samples = values;
 
             piece = (size_t)ssmp_min(some - done, SSMP_BUFFER);
@@ -3771,7 +3777,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
 #define SSMP_MAGIC_MIX 0x584d5353u     /* "SSMX" */
 #define SSMP_MAGIC_MIXTURE 0x4e4d5353u /* "SSMN" */
 
-SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_bytes_load(const unsigned char *bytes,
+SSMP_INLINE_FOR_SPEED uint64_t ssmp_bytes_load(const unsigned char *bytes,
                                                uint32_t size)
 {
     uint64_t value = 0;
@@ -3842,11 +3848,14 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
     return STATESAMPLER_OK;
 }
 
-/* A field of a state: its offset and size there; the offset of the struct's
-   member, which has 64 bits if size is 8, otherwise 32; and how far below
-   EMISMATCH the error is that says it does not match (0: it need not). */
+/* A field of a state. */
 typedef struct ssmp_field {
-    unsigned char offset, size, member, mismatch;
+    unsigned char offset;   /* in the state */
+    unsigned char size;     /* there; the struct's member has 64 bits if it is
+                               8, otherwise 32 */
+    unsigned char member;   /* its offset in the struct */
+    unsigned char mismatch; /* so far below EMISMATCH is the error that says it
+                               does not match; 0: it need not */
 } ssmp_field;
 
 #define SSMP_FIELD(offset, size, type, member, mismatch)              \
@@ -3909,7 +3918,7 @@ SSMP_NOINLINE void ssmp_fields_load(void *to, const ssmp_field *fields,
         const unsigned char *from = bytes + fields->offset;
         void *member = (char *)to + fields->member;
 
-        if (fields->size == 8) /* a constant, for which it is one load */
+        if (fields->size == 8) /* a constant: the compiler makes it one load */
             *(uint64_t *)member = ssmp_bytes_load(from, 8);
         else
             *(uint32_t *)member = (uint32_t)ssmp_bytes_load(from, fields->size);
@@ -4159,8 +4168,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_branch_turns(const ssmp_branch *branch)
     return branch->turns + branch->periods * branch->weight;
 }
 
-/* How many turns a seat has had before a tick. Below a node without any no seat
-   has had one. */
+/* How many turns a seat has had before a tick. If a node has had none, no seat
+   below it has. */
 SSMP_NOINLINE uint64_t ssmp_seat_turns(const statesampler_mix *mix,
                                        uint32_t seat, uint64_t tick)
 {
@@ -4359,7 +4368,7 @@ SSMP_FN uint64_t ssmp_mix_last_finish(const statesampler_mix *mix)
 }
 
 /* Makes the present turn the base, and sets where the epoch of the mix ends.
-   Returns 0 if the sequence ends before. */
+   Returns 0 if that is TOO_FAR. */
 SSMP_NOINLINE int ssmp_mix_set_base(statesampler_mix *mix)
 {
     const int never = mix->stop == STATESAMPLER_STOP_NEVER;
@@ -4417,11 +4426,11 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
             mix->tick = 0;
     }
     if (!ssmp_mix_set_base(mix)) {
-        /* Only a forged state has a tick from which sources finish too late. It
-           begins the sequence anew. From tick 0 all finish before 2^62 ticks in
+        /* Only a forged state has a tick from which sources finish too late.
+           Its sequence begins anew: from tick 0 all finish before 2^62 ticks in
            epochs of this shape, as mix_init has checked. An epoch with the
-           blocks of another shape may have up to twice as many steps and one
-           more, or 2^32: they finish before TOO_FAR. */
+           blocks of another shape has at most twice as many steps and one more,
+           or 2^32 steps: also then they finish before TOO_FAR. */
         mix->tick = 0;
         (void)ssmp_mix_set_base(mix);
     }
@@ -4438,8 +4447,8 @@ SSMP_FN uint32_t ssmp_weight(uint32_t given)
 /* What decides whether sources may take turns with some weights. */
 typedef struct ssmp_weights {
     uint64_t sum;     /* of those that are not OFF */
-    uint64_t periods; /* that hold the steps of any source's whole epoch and one
-                         turn more; 0: none has steps */
+    uint64_t periods; /* in so many, each source has a turn for each step of a
+                         whole epoch, and one more; 0: none has steps */
 } ssmp_weights;
 
 /* Begins without a source; by name, as {0, 0} may become a call of memset. */
@@ -5402,9 +5411,9 @@ STATESAMPLER_WRAP_END
 
 /* --- hosted --------------------------------------------------------------
    A save creates a temporary file with O_EXCL, writes it and renames it over
-   path. No two saves write to one file, so none has to lock another out: a lock
-   only says that the writer lives. Removing a temporary file early is harmless:
-   its writer's rename fails with ENOENT, and the save begins again. */
+   path. No two saves write to one file, so none has to lock another out: its
+   lock only says that its writer lives. Removing a temporary file early does no
+   harm: its writer's rename fails with ENOENT, and the save begins again. */
 
 #ifdef STATESAMPLER_HOSTED
 
@@ -5644,8 +5653,9 @@ static inline void ssmp_file_sweep(char *path, size_t folder, unsigned name)
 }
 #endif
 
-/* Calls that may have to be repeated. Each loop ends where ssmp_file_again says
-   so, or with the file. All return 0 or an errno. */
+/* Calls that may have to be repeated. Each loop ends when the call succeeds,
+   when ssmp_file_again returns 0, or at the end of the file. All return 0 or an
+   errno. */
 static inline int ssmp_file_open(int *file, const char *path, int flags)
 {
     int error, failures = 0;

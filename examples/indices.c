@@ -12,6 +12,7 @@
 #include "example.h"
 #include "extras/history.h"
 #include "extras/recorder.h"
+#include "extras/schedule.h"
 
 static const char usage[] =
     "usage: indices --state FILE [--steps A..B] [--where INDEX] [OPTION]...\n\n"
@@ -77,14 +78,13 @@ static void leave(size_t used, size_t *size)
 
 /* The state of a schedule, which may come first. A history has the weights of
    its stages; a mix alone has those of the present one. */
-static void leave_schedule(size_t *size)
+static int leave_schedule(size_t *size)
 {
-    const size_t used = 32 + 8 * (size_t)(history_word(state) >> 32);
+    size_t used = 0;
+    int code = schedule_find(&used, &stage_end, state, *size);
 
-    if (used > *size)
-        return;
-    stage_end = history_word(state + 16);
     leave(used, size);
+    return code;
 }
 
 static int leave_history(size_t *size)
@@ -443,7 +443,7 @@ static void open_state(void)
     int known;
 
     if (code == STATESAMPLER_OK && size > 8 && memcmp(state, "SSC1", 4) == 0)
-        leave_schedule(&size);
+        code = leave_schedule(&size);
     known = code == STATESAMPLER_OK && size > 4 &&
             memcmp(state, "SSH1", 4) == 0;
     if (known && r.straight) {

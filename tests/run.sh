@@ -2,8 +2,8 @@
 # run.sh [list] [FOLDER|FILE...] - runs the tests of these folders, or files of
 # cases, by CTest, or prints their names. By default all: each folder of
 # examples with tests/cases has its own, `examples` those of its programs, and
-# `.` those of the header and its extras. These come last, as they alone never
-# wait: the others kill processes, or start browsers.
+# `.` those of the header and its extras. The last of these begin last, as they
+# alone never wait: the others kill processes, or start browsers.
 #     JOBS=2       so many at a time
 #     ONLY=REGEX   those with such a name; as ctest -R
 # The last line is the sum; build/test/junit.xml has it for programs. CTest
@@ -20,8 +20,7 @@ export STB_FLAGS="${STB_FLAGS-$(pkg-config --cflags stb 2>/dev/null |
 # What the listing of tests finds out for them is kept there.
 export lists=build/test/lists
 
-# Writes the tests of a file of cases for CTest. Skips what has no tool. Fails
-# only if the listing exits with another status than 0.
+# Writes the tests of a file of cases for CTest. Skips what has no tool.
 list() { # FILE
     (
         cases=$1 topic=$(basename "$1" .sh)
@@ -78,10 +77,13 @@ mkdir -p $lists
 : >$lists/CTestTestfile.cmake
 : >$lists/skipped
 for place; do
-    [ -f "$place" ] || set -- "$@" "$place"/tests/cases/*.sh
-done
-for file; do
-    [ ! -f "$file" ] || list "$file" || exit
+    if [ -f "$place" ]; then
+        list "$place" || exit
+    else
+        for file in "$place"/tests/cases/*.sh; do
+            [ ! -f "$file" ] || list "$file" || exit
+        done
+    fi
 done
 say_skipped >&2
 sed -n 's/^add_test(\[==\[\(.*\)\]==\] "sh".*/Two tests have the name: \1/p' \
@@ -92,6 +94,7 @@ if [ $action = list ]; then
     ctest "$@" -N | sed -n 's/^ *Test *#[0-9]*: //p'
     exit
 fi
+rm -f build/test/junit.xml
 ctest "$@" -j "${JOBS:-2}" --output-on-failure --output-junit junit.xml
 status=$?
 [ "$status" = 0 ] || [ "$(count tests)" != 0 ] ||

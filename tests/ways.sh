@@ -6,15 +6,20 @@
 STRICT='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     -Wcast-qual -Wundef -Wtype-limits -Werror'
 
-# A name; how much is tested (full; reduced; orders: reduced, and only of the
-# tests of orders, where a compiler's code can go wrong; bulk: of those of the
-# code that has another shape with other vectors; bytes: of those, and of those
-# of saved states; small: of those of the small build; files: of those of files;
-# sum: no test; apart: by tests of its own; long: nothing but by make sanitize);
-# what else it needs (the tool that runs it where this computer cannot,
-# under=TOOL, cpu=FEATURE, or `runtime`: a library without which an empty program
-# does not link); the compiler. The checksum of every part is tested in all that
-# are not long and not small.
+# A name; which tests; what else it needs (the tool that runs it where this
+# computer cannot, under=TOOL, cpu=FEATURE, or `runtime`: a library without
+# which an empty program does not link); the compiler. The tests are
+#     full       all, with all inputs
+#     reduced    all, with fewer inputs; so are the rest
+#     orders     of orders, where a compiler's code can go wrong
+#     bulk       of the code that has another shape with other vectors
+#     bytes      those of bulk, and of saved states
+#     small      of the small build
+#     sum        none
+#     apart      of its own
+#     long       none but in make sanitize
+#     converted, checked   all in make sanitize but one, which cannot be run so
+# The checksum of every part is tested in all that are not long and not small.
 ways() {
     c99=$(echo -std=c99 $STRICT -Wmissing-prototypes)
     strict=$(echo $STRICT)
@@ -34,7 +39,7 @@ ways() {
     arm="arm-linux-gnueabihf-gcc -O2 $c99 -static $lfs"
     # The code for a GPU, on a processor.
     device="gcc -O2 $c99 -Wno-unknown-pragmas -include tests/device.h"
-    # The first byte of a number is the highest; so is the first lane of a vector.
+    # The first byte of a number is the highest, and so is a vector's first lane.
     s390x="s390x-linux-gnu-gcc -O2 -march=z14 $c99 -static"
     cat <<END
 cc             full    -            ${CC:-cc} -std=c99 $CFLAGS
@@ -97,7 +102,6 @@ is_tested() { # TEST AMOUNT
         *) return 1 ;;
         esac ;;
     small:test_vectors) ;;
-    files:test_hosted | files:test_threads) ;;
     *) return 1 ;;
     esac
 }

@@ -1013,9 +1013,9 @@ static inline uint64_t schedule_read(const unsigned char *from)
 }
 
 /* "SSC1" and the number of sources: a state's first word. */
-static inline uint64_t schedule_head(const schedule *s)
+static inline uint64_t schedule_head(uint32_t num_sources)
 {
-    return (uint64_t)s->num_sources << 32 | 0x31435353u;
+    return (uint64_t)num_sources << 32 | 0x31435353u;
 }
 
 /* Writes the state: SCHEDULE_BYTES(num_sources) bytes, the same on all
@@ -1028,7 +1028,7 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
 
     if (size < needed)
         return STATESAMPLER_ECAPACITY;
-    schedule_store(to, schedule_head(s));
+    schedule_store(to, schedule_head(s->num_sources));
     /* No stage begins where it has one of the two highest bits. */
     schedule_store(to + 8, s->begin | (uint64_t)s->by_tokens << 63 |
                                (uint64_t)s->late << 62);
@@ -1036,6 +1036,32 @@ static inline int schedule_save(const schedule *s, void *out, size_t size)
     for (i = 0; i < s->num_sources; i++)
         schedule_store(to + 24 + 8 * (size_t)i, (uint64_t)s->sources[i].owed);
     schedule_store(to + needed - 8, statesampler_hash(0, to, needed - 8));
+    return STATESAMPLER_OK;
+}
+
+/* Finds a state at the beginning of some bytes, for who has no schedule: sets
+   *used to how many it has, and *end to the turn at which its stage ends.
+   ECORRUPT: there is none, or it is damaged; neither is then set. */
+static inline int schedule_find(size_t *used, uint64_t *end, const void *bytes,
+                                size_t size)
+{
+    const unsigned char *from = (const unsigned char *)bytes;
+    uint32_t sources;
+    size_t needed;
+
+    if (size < SCHEDULE_BYTES(0))
+        return STATESAMPLER_ECORRUPT_SIZE;
+    sources = (uint32_t)(schedule_read(from) >> 32);
+    if (schedule_read(from) != schedule_head(sources))
+        return STATESAMPLER_ECORRUPT_MAGIC;
+    if (sources > (size - SCHEDULE_BYTES(0)) / 8)
+        return STATESAMPLER_ECORRUPT_SIZE;
+    needed = SCHEDULE_BYTES(sources);
+    if (schedule_read(from + needed - 8) !=
+        statesampler_hash(0, from, needed - 8))
+        return STATESAMPLER_ECORRUPT_CHECK;
+    *used = needed;
+    *end = schedule_read(from + 16);
     return STATESAMPLER_OK;
 }
 
@@ -1066,22 +1092,22 @@ static inline int schedule_check_owed(const schedule *s,
 static inline int schedule_load(schedule *s, const void *state, size_t size)
 {
     const unsigned char *from = (const unsigned char *)state;
+    uint64_t end = 0;
+    size_t used = 0;
     uint32_t i;
-    int code;
+    int code = schedule_find(&used, &end, state, size);
 
-    if (size != SCHEDULE_BYTES(s->num_sources))
+    if (code != STATESAMPLER_OK)
+        return code;
+    if (used != size || used != SCHEDULE_BYTES(s->num_sources))
         return STATESAMPLER_ECORRUPT_SIZE;
-    if (schedule_read(from) != schedule_head(s))
-        return STATESAMPLER_ECORRUPT_MAGIC;
-    if (schedule_read(from + size - 8) != statesampler_hash(0, from, size - 8))
-        return STATESAMPLER_ECORRUPT_CHECK;
     code = schedule_check_owed(s, from + 24);
     if (code != STATESAMPLER_OK)
         return code;
     s->by_tokens = from[15] >> 7;
     s->late = from[15] >> 6 & 1;
     s->begin = schedule_read(from + 8) & (~(uint64_t)0 >> 2);
-    s->end = schedule_read(from + 16);
+    s->end = end;
     schedule_reset_known(s);
     s->checked = STATESAMPLER_NONE;
     s->weights[0] = 0;

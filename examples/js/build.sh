@@ -66,7 +66,8 @@ wasm $web/statesampler.wasm module.c $small
 # wasm-opt prints.
 more='--always-inline-max-function-size=8 --minify-imports-and-exports'
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
-    -mllvm -inline-threshold=-25 >$web/exports
+    '-DSSMP_ALWAYS_INLINE=static inline' -mllvm -inline-threshold=-25 \
+    >$web/exports
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE

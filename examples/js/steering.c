@@ -232,21 +232,7 @@ static history_stretch *stretch_of(reading *r)
 
 /* The size of a schedule's state at the beginning of bytes: Python puts it
    there. 0: there is none. Or an error. */
-static int schedule_before(const unsigned char *bytes, size_t size)
-{
-    size_t used;
-
-    if (size < 32 || memcmp(bytes, "SSC1", 4) != 0)
-        return 0;
-    used = (size_t)(history_word(bytes) >> 32);
-    if (used > (size - 32) / 8)
-        return STATESAMPLER_ECORRUPT_SIZE;
-    used = 32 + 8 * used;
-    return history_word(bytes + used - 8) ==
-                   statesampler_hash(0, bytes, used - 8)
-               ? (int)used
-               : STATESAMPLER_ECORRUPT_CHECK;
-}
+static int schedule_before(const unsigned char *bytes, size_t size);
 
 /* Sets words: the number of sources that a history has, or 0; the epoch and
    step of the state; whether steps count on through all epochs; the bytes
@@ -544,6 +530,18 @@ WEB(size_t, schedule_save, (schedule *s, unsigned char *out))
 
     (void)schedule_save(schedule_behind(s), out, size);
     return size;
+}
+
+static int schedule_before(const unsigned char *bytes, size_t size)
+{
+    uint64_t end;
+    size_t used = 0;
+    int code;
+
+    if (size < 4 || memcmp(bytes, "SSC1", 4) != 0)
+        return 0;
+    code = schedule_find(&used, &end, bytes, size);
+    return code < 0 ? code : (int)used;
 }
 
 WEB(int, schedule_load, (schedule *s, const unsigned char *state, size_t size))

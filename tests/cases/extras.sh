@@ -12,15 +12,15 @@ each_extra_alone() { # COMPILER LANGUAGE LEVEL STANDARD...
 
 # Here; in C++; where the first byte of a number is the highest. Sanitizers look
 # at them below.
-companion_ways='cc clang++98 s390x'
+ways_of_extras='cc clang++98 s390x'
 
 # Every header's tests, in these ways. A header without tests is an error.
 each_in_many_ways() {
-    for way in $companion_ways; do
+    for way in $ways_of_extras; do
         set -- $(line $way)
         shift # how much of other tests is run in this way
         ! possible $way "$@" || echo "$way $runner"
-    done >$lists/companion_ways
+    done >$lists/ways_of_extras
     for header in examples/extras/*.h; do
         name=$(basename $header .h)
         [ -e tests/extras/$name.c ] || {
@@ -31,7 +31,7 @@ each_in_many_ways() {
             # One way has all results, the others show whether they are so there.
             case $way in cc) amount=full ;; *) amount=reduced ;; esac
             add_test "$name.h: $way, $amount" try $way $name $amount $runner
-        done <$lists/companion_ways
+        done <$lists/ways_of_extras
     done
 }
 
@@ -89,9 +89,9 @@ ledger_kills() {
 }
 
 list_tests() {
-    add_test 'every code of a companion has its number and a sentence' \
+    add_test 'every code of a header of extras has its number and a sentence' \
         codes_are_listed
-    add_test 'no companion returns a mere kind' kinds_are_not_returned
+    add_test 'no header of extras returns a mere kind' kinds_are_not_returned
     in_each_language 'each header of extras alone' each_extra_alone
     ! tool clang 'sanitizers of these headers' ||
         add_test 'no sanitizer reports anything of these headers' \

@@ -83,9 +83,8 @@ class Recorded:
     def __init__(self, path, state, of_loader=False, fingerprint=None,
                  ledger=None, drop_last=False, history=None,
                  own_batches=False):
-        stages, state = split_schedule(state)
         # The turn at which its stage ends, and its weights with that.
-        self.stage = stages and int.from_bytes(stages[16:24], "little")
+        _, state, self.stage = split_schedule(state)
         self.history, state = split(state)
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger

@@ -377,7 +377,7 @@ class Mix(Recorded, samplers.Mix):
         restart=True begins their epoch anew. If a dataset is new, changed,
         moved or no longer here, the history begins here."""
         restart = flag("restart", restart)
-        stages, state = split_schedule(as_bytes(state))
+        stages, state, _ = split_schedule(as_bytes(state))
         if stages and not self._running:
             raise ValueError("the state is of a Mix with a schedule: give that "
                              "as schedule=")

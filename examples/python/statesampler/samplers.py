@@ -10,7 +10,7 @@ import zlib
 
 from ._arguments import (choice, flag, items, kind_of, listed, shown, whole,
                          whole_batch_size, world)
-from ._codes import ERANGE_INDEX
+from ._codes import ECORRUPT_CHECK, ECORRUPT_SIZE, ERANGE_INDEX
 from ._library import (MIX_BYTES, NONE, OFF, ORDERS, PARTITIONS, SAMPLER_BYTES,
                        SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
                        SamplerPlace, address, c, check, indices, memory)
@@ -142,11 +142,18 @@ def split(state):
 
 
 def split_schedule(state):
-    """The state of a schedule in front of one, or None, and the rest."""
+    """The state of a schedule in front of one, or None, and the rest; and the
+    turn at which its stage ends, or None."""
     if state[:4] != b"SSC1":
-        return None, state
+        return None, state, None
     size = 32 + 8 * int.from_bytes(state[4:8], "little")
-    return state[:size], state[size:]
+    if len(state) < size:
+        check(ECORRUPT_SIZE)
+    if c.hash(0, state, size - 8) != (
+            int.from_bytes(state[size - 8:size], "little")):
+        check(ECORRUPT_CHECK)
+    end = int.from_bytes(state[16:24], "little")
+    return state[:size], state[size:], end
 
 
 def library_state(state):

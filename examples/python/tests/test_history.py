@@ -228,7 +228,8 @@ class Histories(unittest.TestCase):
                          (status, out.getvalue()))
         if not {" skipped at ", " knows "} & {*re.findall(
                 " skipped at | knows ", in_c.stderr)}:
-            self.assertEqual(in_c.stderr.replace("indices: ", ""), said)
+            self.assertEqual(in_c.stderr.replace("indices: ", "").replace(
+                f"{self.path}: ", ""), said)
         return status, out.getvalue().splitlines() or [said]
 
     def check_step(self, run, epoch, step):
@@ -898,6 +899,25 @@ class Histories(unittest.TestCase):
         rest.seek(3)
         with self.assertRaisesRegex(ValueError, "the run is before the last"):
             rest.load(one.save()[:-112] + rest.save(history=False))
+
+    def test_a_damaged_schedule(self):
+        """Its state comes first."""
+        mix = Mix([50, 50], 0, 1, 1, schedule=Schedule(
+            [(10, [9, 1]), (None, [1, 9])]))
+        next(mix)
+        saved = mix.save()
+        for at in range(4, 48):
+            damaged = bytearray(saved)
+            damaged[at] ^= 1
+            with open(self.path, "wb") as file:
+                file.write(damaged)
+            status, said = self.ask("--straight", "--steps", "3..11")
+            self.assertEqual(status, 1)
+            self.assertRegex("".join(said), "^the (state's bytes have changed|"
+                             "size of the state or file is wrong)\n$")
+            with self.assertRaises(ValueError):
+                mix.load(bytes(damaged))
+            self.assertEqual(mix.save(), saved)
 
     def test_weights(self):
         """Those of the state go on, as in C."""

@@ -514,6 +514,10 @@ turn 20, which schedule_at knows" err
         sed -n 's/.* step \([0-9]*\) .*/\1/p' said | sort -n | tail -n 1 >last
         equal "$(cat last)" 19
     done
+    # Where the stage ends.
+    printf x | dd of=known bs=1 seek=16 conv=notrunc 2>err
+    status 1 straight known --steps 15..19
+    finds "indices: known: the state's bytes have changed" err
     # The dataset of this sample has no turn before.
     status 1 straight off --where 7 >said
     finds '^7: epoch 0: this state.s schedule has a new stage at turn 40' said
