@@ -162,9 +162,12 @@ test("a mix's state makes a mix that can load it", () => {
 
 test("what is no name, no state, no option", () => {
     const one = { numSamples: 5 };
+    // The sentences are those that the header has for these codes.
     for (const [list, error] of [
-        [[["", one]], { code: -130 }],
-        [[["a", one], ["a", one]], { code: -131 }], [[[7, one]], TypeError],
+        [[["", one]], { code: -130, message: /name is empty$/ }],
+        [[["a", one], ["a", one]],
+         { code: -131, message: /already a dataset of this name$/ }],
+        [[[7, one]], TypeError],
         [[["a", { numSample: 5 }]], /a field must be/],
         [[], { code: -120 }], [{ a: one }, TypeError]])
         assert.throws(() => new Mixture(list), error);
