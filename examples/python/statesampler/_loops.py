@@ -3,7 +3,9 @@
 A unit is a step of the library: one sample per rank, or one turn of
 RoundRobinBatchSampler. An iteration is one call of a sampler's __iter__."""
 
+import bisect
 import ctypes
+import functools
 import itertools
 import mmap
 import operator
@@ -130,6 +132,13 @@ class Loop(Begun):
     def check_whole(self):
         """That the batches have what was taken, so that there is a state."""
         self.check_taken()
+        if self.iteration is not None and (
+                self.iteration.is_off(self.received())):
+            raise RuntimeError(
+                "the __iter__ of the sampler's subclass holds back, leaves out "
+                "or repeats some of what it took, which a run that loads a "
+                "state would not get: let it give each as it takes it, or save "
+                "where it holds nothing")
         self.takes.check(self.batches)
         self.check_items(self.batches)
         if self.took_more:
@@ -168,6 +177,12 @@ class Iteration:
         # counted, and their samples.
         self.batches, self.counted, self.samples = (), 0, 0
         self.drained = self.stale = False
+        # After how many units a subclass begins to hold some back, or ends.
+        self.edges = ()
+
+    def is_off(self, units):
+        """Whether a subclass's __iter__ has given others than it took."""
+        return bisect.bisect(self.edges, units) % 2 == 1
 
     def taken(self):
         return self.read - operator.length_hint(self.chunk)
@@ -211,6 +226,32 @@ def _chunks(sampler):
                 "load_state_dict, set_start_iter, resize, weigh or a change of "
                 "the epoch came in between")
     sampler._drained(this)
+
+
+def wrap_own_iter(kind, base, wrap):
+    """Wraps the __iter__ of a class, if it is none of base's kinds."""
+    owner = next(each for each in kind.__mro__ if "__iter__" in vars(each))
+    if owner is kind or not issubclass(owner, base):
+        kind.__iter__ = wrap(kind.__iter__)
+
+
+def noted(own):
+    """A subclass's own __iter__ of a sampler. It notes where that has not given
+    as much as it took."""
+    @functools.wraps(own)
+    def __iter__(self):
+        if self._measured:
+            yield from own(self)
+            return
+        edges, this = [], None
+        for given, item in enumerate(own(self), 1):
+            if this is None and self._iteration is not None:
+                this = self._iteration
+                this.edges = edges
+            if this and (this.taken() != given) != len(edges) % 2:
+                edges.append(given)
+            yield item
+    return __iter__
 
 
 class SharedEpoch:

@@ -16,7 +16,8 @@ from ._arguments import (Fixed, choice, flag, items, length_if_any, length_of,
                          other_fingerprint, own_fingerprint, shown, text_of,
                          whole, whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
-from ._loops import Begun, Iteration, Loop, SharedEpoch, iterate
+from ._loops import (Begun, Iteration, Loop, SharedEpoch, iterate, noted,
+                     wrap_own_iter)
 from ._past import Past
 from ._steps import Lock, Steps, locked
 
@@ -94,6 +95,10 @@ class _Resumable(Fixed, Steps):
                             else fingerprint)
         self.changed = changed
         self._shared = SharedEpoch()    # That of the current loop.
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        wrap_own_iter(cls, _Resumable, noted)
 
     def _checked(self, name, value):
         if name == "fingerprint":

@@ -438,6 +438,81 @@ class NotCounted(unittest.TestCase):
                 self.assertEqual(sampler.epoch, 1)
                 sampler.state_dict()
 
+    def test_a_subclass_with_an_order_of_its_own(self):
+        """What its __iter__ holds back is an error, whatever is around it. One
+        that gives each as it takes it, twice removed too, is exact."""
+        class Lengths:
+            """Sorts 24 at a time."""
+
+            def __iter__(self):
+                order = super().__iter__()
+                while some := sorted(itertools.islice(order, 24)):
+                    yield from some
+
+        class Grouped(Lengths, Distributed):
+            pass
+
+        class Reversed(RoundRobin):
+            def __iter__(self):
+                return reversed([*super().__iter__()])
+
+        class Logged(Distributed):
+            seen = 0
+
+            def __iter__(self):
+                for index in super().__iter__():
+                    self.seen += 1
+                    yield index
+
+        class Mapped(Logged):
+            def __iter__(self):
+                return map(int, super().__iter__())
+
+        class Third(Distributed):
+            def __iter__(self):
+                return (i for i in super().__iter__() if i % 3)
+
+        class Turns(RoundRobin):
+            def __iter__(self):
+                return map(list, super().__iter__())
+
+        class Both(Lengths, Logged):
+            pass
+
+        def make(kind, around, workers):
+            batches = issubclass(kind, RoundRobin)
+            sampler = (kind([20, 40], 4, 0, 1, stop="all") if batches else
+                       kind(range(60), 1, 0))
+            options = dict(batch_sampler=sampler) if batches else dict(
+                sampler=sampler, batch_size=4)
+            if around is CountedBatchSampler:
+                options = dict(batch_sampler=around(
+                    sampler if batches else BatchSampler(sampler, 4, False),
+                    sampler))
+            make = Background if around is Background else Uncounted
+            if around is Counting:
+                return sampler, Counting(range(60), num_workers=workers,
+                                         **options)
+            return sampler, StatefulLoader(make(
+                range(60), num_workers=workers, **options), sampler)
+
+        for (kind, exact), around, workers in itertools.product((
+                (Grouped, (6, 12, 15)), (Both, (6, 12, 15)),
+                (Reversed, (15,)), (Third, ()), (Logged, range(16)),
+                (Mapped, range(16)), (Turns, range(16))),
+                (Counting, None, Background, CountedBatchSampler), (0, 1)):
+            sampler, loader = make(kind, around, workers)
+            served = []
+            for i, batch in enumerate(itertools.islice(loader, 8), 1):
+                served += batch
+                if i not in exact:
+                    with self.assertRaisesRegex(RuntimeError, "holds? back"):
+                        loader.state_dict()
+                    continue
+                resumed, rest = make(kind, around, 0)
+                resumed.load_state_dict(loader.state_dict())
+                self.assertEqual(sorted(served + sum(rest, [])), [*range(60)])
+
     def test_what_is_left_holding_back(self):
         """Who leaves the loop then begins it again, and has not had all,
         though all was taken. Copies, lengths and weights are states, too."""
