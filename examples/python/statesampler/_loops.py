@@ -60,6 +60,11 @@ class Loop(Begun):
         asked for anything yet: then a loader inside may begin."""
         return self.goes_on() and self.asking and self.iteration is None
 
+    def asks_again(self):
+        """Whether it is what never ends, and a loader inside begins the next
+        epoch."""
+        return self.goes_on() and self.asking and self.complete()
+
     def complete(self):
         """Whether the whole epoch was received."""
         return (self.dropped_the_rest() or

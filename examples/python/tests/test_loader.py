@@ -10,6 +10,7 @@ import itertools
 import pickle
 import queue
 import re
+import threading
 import unittest
 from unittest import mock
 import warnings
@@ -512,6 +513,66 @@ class NotCounted(unittest.TestCase):
                 resumed, rest = make(kind, around, 0)
                 resumed.load_state_dict(loader.state_dict())
                 self.assertEqual(sorted(served + sum(rest, [])), [*range(60)])
+
+    def test_a_subclass_of_a_loader(self):
+        """Its own __iter__ may read ahead, in a thread or not, move batches,
+        or begin again: what it returns counts."""
+        def moved(batches):
+            for batch in batches:
+                yield batch
+
+        def ahead(batches):
+            before = next(batches)
+            for batch in batches:
+                yield before
+                before = batch
+            yield before
+
+        def thread(batches):
+            found = queue.Queue(3)
+            threading.Thread(target=Background.fill, args=(batches, found),
+                             daemon=True).start()
+            return iter(found.get, None)
+
+        def loader(base, around):
+            class Mine(base):
+                def __iter__(self):
+                    return around(super().__iter__())
+
+            class Again(base):
+                def __iter__(self):
+                    while True:
+                        yield from moved(super().__iter__())
+
+            class Mixed(Mine):
+                pass
+
+            kind = Again if around is None else Mixed
+            sampler = Distributed(range(30), 1, 0)
+            options = dict(batch_size=4, sampler=sampler, collate_fn=list)
+            if base is CountingDataLoader:
+                return kind(range(30), **options)
+            return kind(CountingDataLoader(range(30), **options), sampler)
+
+        for base, around in itertools.product(
+                (CountingDataLoader, StatefulLoader),
+                (moved, ahead, thread, None)):
+            one = loader(base, moved)
+            whole = [*one, *one]
+
+            def serve(one):
+                """Batches and the states after them, epoch after epoch."""
+                while True:
+                    for batch in one:
+                        yield batch, one.state_dict()
+
+            served = [*itertools.islice(serve(loader(base, around)), 16)]
+            self.assertEqual([batch for batch, _ in served], whole)
+            for i in 1, 5, 8, 9, 12:
+                again = loader(base, around)
+                again.load_state_dict(served[i - 1][1])
+                self.assertEqual([batch for batch, _ in itertools.islice(
+                    serve(again), 16 - i)], whole[i:])
 
     def test_what_is_left_holding_back(self):
         """Who leaves the loop then begins it again, and has not had all,
