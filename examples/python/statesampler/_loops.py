@@ -137,6 +137,7 @@ class Loop(Begun):
     def check_whole(self):
         """That the batches have what was taken, so that there is a state."""
         self.check_taken()
+        self.takes.check_size()
         if self.iteration is not None and (
                 self.iteration.is_off(self.received())):
             raise RuntimeError(
@@ -160,6 +161,7 @@ class Loop(Begun):
         self.check_taken()
         if self.own is None or self.takes.elsewhere:
             return
+        self.takes.check_size()
         if self.takes.is_off(self.own, self.batches + self.failed):
             raise RuntimeError(
                 f"the loader returned {self.batches} batches"

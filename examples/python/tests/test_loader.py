@@ -1691,6 +1691,49 @@ class Items(unittest.TestCase):
         Counting(range(20), 4, sampler=sampler)
         sampler.state_dict(batches=1)
 
+    def test_a_batch_size_that_is_set(self):
+        """Amid a loop: states and its end are errors. That of
+        CountingDataLoader is the next loop's."""
+        class Halves(Ahead):
+            def __iter__(self):
+                return (batch[at:at + 2] for batch in self.loader
+                        for at in (0, 2))
+
+            def __len__(self):
+                return 2 * len(self.loader)
+
+        for size, workers in itertools.product((2, 8), (0, 1)):
+            for options in {}, {"items": 2}:
+                sampler = Distributed(range(80), 1, 0)
+                inner = Uncounted(range(80), 4, sampler=sampler,
+                                  num_workers=workers)
+                loader = StatefulLoader(Halves(inner) if options else inner,
+                                        sampler, **options)
+                served = iter(loader)
+                next(served)
+                loader.state_dict()
+                inner.batch_sampler.batch_size = size
+                next(served)
+                asks = [loader.state_dict, lambda: list(served)]
+                # Amid halves it may be said first that the sampler gave less.
+                for ask in asks[:1] if options else asks:
+                    with self.assertRaisesRegex(
+                            RuntimeError, f"to {size} amid .* began with 4"):
+                        ask()
+                sampler.begin(0)
+                if not options:
+                    self.assertEqual(len(list(loader)), 80 // size)
+            sampler = Distributed(range(80), 1, 0)
+            loader = Counting(range(80), 4, sampler=sampler,
+                              num_workers=workers)
+            served = iter(loader)
+            next(served)
+            loader.batch_sampler.batch_size = size
+            next(served)
+            self.assertEqual(sampler.remaining, 72)
+            self.assertEqual([*map(len, served)], 18 * [4])
+            self.assertEqual(len(list(loader)), 80 // size)
+
     def test_batches_that_are_iterators(self):
         """Torch takes them, and what they have not given yet is taken."""
         class Lazy:
