@@ -82,7 +82,7 @@ class Takes:
         self.far = None
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
-        # What cuts the batches, and its size as the loop begins.
+        # What cuts the batches, and its size then.
         self.inner, self.size = inner, getattr(inner, "batch_size", None)
 
     def after(self, batches):
@@ -107,15 +107,12 @@ class Takes:
         return self.counted.held(batches * self.at_once)
 
     def check_size(self):
-        """Torch cuts each batch by the present batch_size. (Batches does not.)
-        """
+        """Torch cuts each batch by the present batch_size; Batches does not."""
         now = getattr(self.inner, "batch_size", None)
         if now != self.size and not _is(self.inner, "statesampler.Batches"):
             raise RuntimeError(
-                f"the batch_size was set to {now} amid a loop that began with "
-                f"{self.size}, so nobody knows where it is: set it between "
-                "loops, or use CountingDataLoader, where it is that of the "
-                "next loop")
+                f"batch_size was set to {now} amid a loop that began with "
+                f"{self.size}: set it between loops, or use CountingDataLoader")
 
     def check(self, batches):
         """Raises an error if these do not have all that they took."""

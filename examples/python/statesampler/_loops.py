@@ -5,7 +5,6 @@ RoundRobinBatchSampler. An iteration is one call of a sampler's __iter__."""
 
 import bisect
 import ctypes
-import functools
 import itertools
 import mmap
 import operator
@@ -138,13 +137,11 @@ class Loop(Begun):
         """That the batches have what was taken, so that there is a state."""
         self.check_taken()
         self.takes.check_size()
-        if self.iteration is not None and (
-                self.iteration.is_off(self.received())):
+        if self.iteration and self.iteration.is_off(self.received()):
             raise RuntimeError(
-                "the __iter__ of the sampler's subclass holds back, leaves out "
-                "or repeats some of what it took, which a run that loads a "
-                "state would not get: let it give each as it takes it, or save "
-                "where it holds nothing")
+                "the sampler's subclass holds back, leaves out or repeats "
+                "samples, which a run that loads a state would not get: let "
+                "its __iter__ give each as it takes it")
         self.takes.check(self.batches)
         self.check_items(self.batches)
         if self.took_more:
@@ -184,8 +181,7 @@ class Iteration:
         # counted, and their samples.
         self.batches, self.counted, self.samples = (), 0, 0
         self.drained = self.stale = False
-        # After how many units a subclass begins to hold some back, or ends.
-        self.edges = ()
+        self.edges = ()     # The units at which is_off changes.
 
     def is_off(self, units):
         """Whether a subclass's __iter__ has given others than it took."""
@@ -243,20 +239,19 @@ def wrap_own_iter(kind, base, wrap):
 
 
 def noted(own):
-    """A subclass's own __iter__ of a sampler. It notes where that has not given
-    as much as it took."""
-    @functools.wraps(own)
+    """A subclass's own __iter__, noting where it gave less or more than it
+    took."""
     def __iter__(self):
         if self._measured:
             yield from own(self)
             return
         edges, this = [], None
         for given, item in enumerate(own(self), 1):
-            if this is None and self._iteration is not None:
-                this = self._iteration
-                this.edges = edges
-            if this and (this.taken() != given) != len(edges) % 2:
-                edges.append(given)
+            this = this or self._iteration
+            if this:
+                if (this.taken() != given) != len(edges) % 2:
+                    edges.append(given)
+                this.edges = edges  # Not those of a class below.
             yield item
     return __iter__
 

@@ -62,7 +62,7 @@ class _Counted:
                              lambda: this() is not None) or Inside()
         loop.asking = True      # A thread that begin() starts is inside, too.
         try:
-            self.ask = self.begin().__next__
+            self.ask = self.begin(self.loader).__next__
         except BaseException:
             loop.over, loop.asking = True, False
             raise
@@ -99,16 +99,13 @@ def _is_late(error):
 
 
 def _counting(own):
-    @functools.wraps(own)
-    def __iter__(self):
-        return _Counted(self, functools.partial(own, self))
-    return __iter__
+    return lambda loader: _Counted(loader, own)
 
 
 class _Stateful:
     """What counts: _counts is the sampler, and _look() knows what a batch
-    takes of it. A subclass may have an __iter__ around this one, as to read
-    ahead in a thread, so that is what counts."""
+    takes of it. A subclass's __iter__, which may read ahead, is counted
+    outside."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
