@@ -11,6 +11,7 @@ from torch.utils.data import BatchSampler, DataLoader
 
 from ._arguments import Fixed, whole
 from ._inside import Inside, check_length, look_into, sampler_of
+from ._loops import wrap_own_iter
 from .torch_samplers import _Resumable
 
 
@@ -59,14 +60,12 @@ class _Counted:
         this, sampler = weakref.ref(self), self.loader._counts
         loop = sampler._open(self.loader._look(),
                              lambda: this() is not None) or Inside()
-        loop.asking = True
+        loop.asking = True      # A thread that begin() starts is inside, too.
         try:
-            self.ask = self.begin().__next__
+            self.ask = self.begin(self.loader).__next__
         except BaseException:
-            loop.over = True
+            loop.over, loop.asking = True, False
             raise
-        finally:
-            loop.asking = False
         self.loop = loop
         return loop
 
@@ -99,9 +98,18 @@ def _is_late(error):
     return str(error).startswith("DataLoader timed out")
 
 
+def _counting(own):
+    return lambda loader: _Counted(loader, own)
+
+
 class _Stateful:
     """What counts: _counts is the sampler, and _look() knows what a batch
-    takes of it."""
+    takes of it. A subclass's __iter__, which may read ahead, is counted
+    outside."""
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        wrap_own_iter(cls, _Stateful, _counting)
 
     def _wrap(self):
         takes = self._look()
@@ -180,7 +188,7 @@ class StatefulLoader(_Around, Fixed, _Stateful):
         return look_into(self.loader, self._counts, self._items)
 
     def __iter__(self):
-        return _Counted(self, functools.partial(iter, self.loader))
+        return iter(self.loader)
 
     def __len__(self):
         return self._counts._len_of(self.loader)
@@ -233,9 +241,6 @@ class CountingDataLoader(_Stateful, DataLoader):
 
     def _look(self):
         return look_into(self, self._counts, None)
-
-    def __iter__(self):
-        return _Counted(self, super().__iter__)
 
 
 class Batches(BatchSampler):

@@ -67,8 +67,7 @@ class Mix(Recorded, samplers.Mix):
     rank, world_size: as in Sampler.
     batch_size: one for all, or a list or dict of one for each.
     weights: the number of turns of each dataset in a round, as a list or dict;
-        0 takes a dataset out; None: one each. A loaded state brings its own,
-        as in C; weigh() sets others.
+        0 takes a dataset out; None: one each. See load() and weigh().
     stop: when an epoch ends, as in RoundRobinBatchSampler.
     schedule: a Schedule of shares, instead of weights. stop is then "never",
         and turns up to 2**45 can be asked for.
@@ -369,8 +368,10 @@ class Mix(Recorded, samplers.Mix):
         return state.raw
 
     def load(self, state, restart=False):
-        """Goes on where a state was saved, with its history and its weights. A
-        state without a history knows its own step and later ones.
+        """Goes on where a state was saved, with its history. One of the same
+        datasets, in the same order, brings its weights; after any other those
+        of the constructor count. A state without a history knows its own step
+        and later ones.
 
         `changes` then says which datasets with names are "new" here, or
         "changed": they have another length. That is an error, unless

@@ -702,6 +702,22 @@ class Names(unittest.TestCase):
         left = {i + 20 if i < 30 else i - 30 for batch in moved for i in batch}
         self.assertEqual(left, {i for batch in whole[5:] for i in batch})
 
+    def test_whose_weights_count(self):
+        """Those of a state of the same datasets, in the same order; after any
+        other the constructor's."""
+        one = Mix({"a": 99, "b": 99}, 0, 1, 2, {"a": 9, "b": 1}, "never")
+        one.weigh({"a": 1, "b": 9})
+        for names, restart, most in (
+                ("ab", False, "b"), ("ba", False, "a"), ("abc", False, "a"),
+                ("a", False, "a"), ("aB", True, "a")):
+            lengths = {name.lower(): 99 - name.isupper() for name in names}
+            other = Mix(lengths, 0, 1, 2,
+                        {name: 9 if name == "a" else 1 for name in lengths},
+                        "never")
+            other.load(one.save(), restart)
+            turns = [[*lengths][other.at(turn)[0] // 99] for turn in range(11)]
+            self.assertEqual(max(turns, key=turns.count), most, names)
+
     def test_another_length(self):
         one = Mix({"a": 20, "b": 30}, 0, 1, 5, stop="all")
         taken(one, 3)

@@ -6,6 +6,7 @@ import importlib.util
 import io
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,8 @@ from unittest import mock
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
-from common import EXAMPLES, Uncounted, cases, counted, main, raw, torch
+from common import (
+    EXAMPLES, ROOT, Uncounted, cases, counted, main, raw, torch)
 from statesampler import (Mix, RepeatSampler, RoundRobinBatchSampler, Sampler,
                           StatefulDistributedSampler, StatefulLoader)
 from statesampler.__main__ import main as command
@@ -315,6 +317,35 @@ class Pasts(unittest.TestCase):
                       "where this history begins", self.ask(*asked, "5..5"))
         self.assertIn("not served since step 3 of epoch 1", self.ask(
             "--batch-size", 4, "--where", one.at(7)[0]))
+
+    def test_of_a_distributed_checkpoint(self):
+        """As the page says. torch's has each key that it is asked for."""
+        with open(os.path.join(ROOT, "examples", "python",
+                               "frameworks.md")) as file:
+            recipe, = re.findall("^```python\n(found.*?)^```$", file.read(),
+                                 re.M | re.S)
+
+        class Checkpoint:
+            @staticmethod
+            def load(found, checkpoint_id):
+                found["loader"] = {key: checkpoint_id[key]
+                                   for key in found["loader"]}
+
+        def make():
+            one = StatefulDistributedSampler(range(40), 1, 0, batch_size=4)
+            return StatefulLoader(one, one)
+
+        one, other = make(), make()
+        list(zip(range(8), one))
+        for _ in range(2):
+            one.set_start_iter(6)
+            list(zip(range(8), one))
+            exec(recipe, {"loader": other, "dcp": Checkpoint,
+                          "path": one.state_dict()})
+            self.assertEqual(other.state_dict()["history"],
+                             one.state_dict()["history"])
+            self.assertGreater(len(one.state_dict()["history"]), 400)
+            one, other = other, make()
 
     def test_questions(self):
         one = StatefulDistributedSampler(range(40), 1, 0, batch_size=4)

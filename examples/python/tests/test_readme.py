@@ -89,6 +89,42 @@ class Snippets(unittest.TestCase):
         for program in programs:
             self.runs(program)
 
+    def test_turns_in_a_dataloader(self):
+        """With the page's Mix, and one without a schedule: killed at any turn,
+        a run trains on what a Mix alone serves."""
+        with open(os.path.join(os.path.dirname(README), "more.md")) as file:
+            program, = (each for each in blocks(file.read())
+                        if "class Turns" in each)
+        plain, found = re.subn(r"schedule=Schedule\(.*?\]\)\)",
+                               "weights={'web': 3, 'code': 1}, stop='never')",
+                               program, flags=re.S)
+        self.assertEqual(found, 1)
+        for program in program, plain:
+            trained, saved, kill_at = [], [], None
+
+            def save(checkpoint):
+                saved.append(checkpoint)
+                if len(saved) == kill_at:
+                    raise Killed
+
+            names = dict(
+                dataset=Numbers(), checkpoint=None, save=save, Dataset=Dataset,
+                train=trained.append, DataLoader=DataLoader,
+                Mix=statesampler.Mix, Schedule=statesampler.Schedule)
+            for kill_at in 7, 60:
+                with self.assertRaises(Killed):
+                    exec(program, names)
+                names["checkpoint"] = saved[-1]
+            exec(program, names)
+            alone = statesampler.Mix(
+                {"web": 300, "code": 200}, 0, 1, batch_size=8,
+                **({"schedule": names["mix"]._schedule} if "schedule=" in
+                   program else {"weights": {"web": 3, "code": 1},
+                                 "stop": "never"}))
+            self.assertEqual(trained, [next(alone).tolist()
+                                       for _ in range(100)])
+            self.assertEqual(names["mix"].save(), alone.save())
+
     def test_opening(self):
         """Its example: the lines that are indented."""
         example, _ = statesampler.__doc__.split("A run that loads")
