@@ -64,6 +64,11 @@ class Loop(Begun):
         epoch."""
         return self.goes_on() and self.asking and self.complete()
 
+    def begin_again(self, cursor):
+        """For the next epoch: see asks_again."""
+        self.__init__(cursor, self.takes, self.alive)
+        self.asking = True
+
     def complete(self):
         """Whether the whole epoch was received."""
         return (self.dropped_the_rest() or

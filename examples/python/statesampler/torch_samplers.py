@@ -157,8 +157,7 @@ class _Resumable(Fixed, Steps):
         self._warn_of_a_look(6)
         self._shared.forget()
         if again:
-            before.__init__(self._cursor, before.takes, before.alive)
-            before.asking = True
+            before.begin_again(self._cursor)
         loop = before if again else Loop(self._cursor, takes, alive)
         self._loop = self._begun = loop
         self._varies = takes.counted is not None
