@@ -39,7 +39,18 @@
    or behind? Mostly about a turn. In the worst case (D - 1) / 2 turns: shares
    must aim at that, and often be 0, as a source without a share keeps what it
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
-   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns. */
+   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
+
+   With shares of tokens, what is owed is in units of 2^-16 tokens. What that
+   leaves of a token goes to one source or another evenly, and does not add up.
+   If batches are as their means, stages are of one turn, and shares and means
+   stay, a source is ahead of what was planned for it by less than a turn of its
+   own: what all are due comes to a turn's mean, so the source that is due most
+   is due more than 0. If means are within 1 : 2, all are within about a turn in
+   longer stages, too. Where they differ by far, one turn of the longest batches
+   has the tokens of many others: a source may be off by about that turn; and by
+   several of them in stages with more turns than all are due, so take short
+   ones. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -110,8 +121,9 @@ typedef struct schedule {
 } schedule;
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
-   stage that begins at this turn. Returns the stage's length: 1 to 2^28 turns.
-   Sources without a share take no turns. */
+   stage that begins at this turn. Returns the stage's length: 1 to 2^28 turns,
+   and these times a mean at most 2^44 tokens. Sources without a share take no
+   turns. */
 typedef uint32_t schedule_plan(schedule *s, uint64_t turn, void *context);
 
 #define SCHEDULE_ONE ((int64_t)1 << 31)
@@ -128,7 +140,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESHARES:
         return "a share is negative, not a number or infinite, or all are 0";
     case SCHEDULE_ETURNS:
-        return "a stage should have 1 to 2^28 turns, and 2^44 tokens at most";
+        return "a stage should have 1 to 2^28 turns, and 2^44 tokens";
     case SCHEDULE_EMEANS:
         return "means should be 1 to 2^31 - 1 for all sources in all stages, "
                "or 0 for all, without had";
@@ -140,8 +152,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ETOKENS:
         return "with shares of tokens, other stages are not known";
     case SCHEDULE_EOWED:
-        return "more is owed than any schedule owes: batches are far from "
-               "their means, or the state is forged";
+        return "more is owed than any schedule owes";
     case SCHEDULE_ELATER:
         return "the sample does not come in these stages";
     case SCHEDULE_ESTEPS:
@@ -272,24 +283,6 @@ static inline int schedule_add_owed(int64_t *sum, int64_t owed)
     return *sum > most || *sum < -most ? SCHEDULE_EOWED : STATESAMPLER_OK;
 }
 
-/* Sets what each source has of a stage's total. What rounding leaves of one
-   goes on to the next, so that they sum to it. Before the first one it differs
-   from stage to stage, evenly, by multiples of the golden ratio: so no source
-   is rounded to the same side again and again. (Of turns nothing is left.) */
-static inline void schedule_set_own(schedule *s, int64_t total)
-{
-    int64_t rest = (int64_t)(s->end % SCHEDULE_ONE * 1327217885 % SCHEDULE_ONE);
-    uint32_t i;
-
-    for (i = 0; i < s->num_sources; i++) {
-        const int64_t part = s->sources[i].part;
-
-        rest += total % SCHEDULE_ONE * part;
-        s->sources[i].own = total / SCHEDULE_ONE * part + rest / SCHEDULE_ONE;
-        rest %= SCHEDULE_ONE;
-    }
-}
-
 /* The tokens of a turn on average, if each source has its part of the tokens:
    the harmonic mean of the sources' means. */
 static inline int64_t schedule_mean(const schedule *s)
@@ -304,7 +297,12 @@ static inline int64_t schedule_mean(const schedule *s)
 
 /* Sets *total to the tokens that a stage will have, or to its turns, in the
    units of `owed`. What the last stages had more or less than was planned is
-   divided with this one: it is the sum of all that is owed. */
+   divided with this one: it is the sum of all that is owed.
+
+   No number overflows. What is owed, and its sum, are at most 2^61 here, and
+   what a stage has by its means is at most 2^60 (2^44 tokens). So the total is
+   below 2^62, and with it a source has less than 2^63. Then had leaves it -2^61
+   at least, and a seek takes off 2^60 at most. */
 static inline int schedule_set_total(int64_t *total, const schedule *s,
                                      uint32_t turns)
 {
@@ -334,25 +332,6 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
         turns * (tokens ? schedule_mean(s) * SCHEDULE_TOKEN : SCHEDULE_ONE) -
         owed;
     return STATESAMPLER_OK;
-}
-
-/* How many turns a source should have, with what it is owed, in units of
-   1 / ONE: at most 2^31 turns, more or less than none. */
-static inline int64_t schedule_due(const schedule_source *source)
-{
-    const int64_t due = source->own + source->owed;
-    const int64_t turn = source->mean * SCHEDULE_TOKEN;
-    int64_t turns, rest;
-
-    if (turn == 0)
-        return due;
-    turns = due / turn;
-    rest = due % turn;
-    if (turns >= SCHEDULE_ONE || turns <= -SCHEDULE_ONE)
-        return turns < 0 ? -SCHEDULE_ONE * SCHEDULE_ONE
-                         : SCHEDULE_ONE * SCHEDULE_ONE;
-    return turns * SCHEDULE_ONE +
-           rest * (SCHEDULE_ONE / SCHEDULE_TOKEN) / source->mean;
 }
 
 /* The turns of a source if none is left with more than `level` due. */
@@ -397,6 +376,44 @@ static inline int64_t schedule_level(const schedule *s, uint32_t turns)
     return high;
 }
 
+/* How many turns a source should have, with what it is owed, in units of
+   1 / ONE: at most 2^31 turns, more or less than none. */
+static inline int64_t schedule_due(const schedule_source *source)
+{
+    const int64_t unit = SCHEDULE_ONE / SCHEDULE_TOKEN, mean = source->mean;
+    const int64_t most = SCHEDULE_ONE * SCHEDULE_TOKEN;
+    const int64_t due = source->own + source->owed;
+    int64_t high;
+
+    if (mean == 0)
+        return due;
+    high = due / mean;
+    if (high >= most || high <= -most)
+        return high < 0 ? -most * unit : most * unit;
+    return high * unit + due % mean * unit / mean;
+}
+
+/* Sets what each source has of a stage's total, and so is due. What rounding
+   leaves of one goes on to the next, so that they sum to the total. Before the
+   first it differs from stage to stage, evenly, by multiples of the golden
+   ratio: so none is rounded to the same side again and again. (Of turns nothing
+   is left.) */
+static inline void schedule_set_due(schedule *s, int64_t total)
+{
+    int64_t rest = (int64_t)(s->end % SCHEDULE_ONE * 1327217885 % SCHEDULE_ONE);
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        schedule_source *source = s->sources + i;
+        const int64_t part = source->part;
+
+        rest += total % SCHEDULE_ONE * part;
+        source->own = total / SCHEDULE_ONE * part + rest / SCHEDULE_ONE;
+        rest %= SCHEDULE_ONE;
+        source->due = schedule_due(source);
+    }
+}
+
 /* Divides a stage's turns among the sources: each turn to the source that has
    most due, the first of several. */
 static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
@@ -405,9 +422,7 @@ static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
     int64_t level;
     uint32_t i;
 
-    schedule_set_own(s, total);
-    for (i = 0; i < s->num_sources; i++)
-        s->sources[i].due = schedule_due(s->sources + i);
+    schedule_set_due(s, total);
     level = schedule_level(s, turns);
     for (i = 0; i < s->num_sources; i++) {
         const uint64_t own = schedule_turns_above(s->sources + i, level);
