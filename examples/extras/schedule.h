@@ -41,7 +41,7 @@
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
    less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
 
-   With shares of tokens, what is owed is in units of 2^-16 tokens. What that
+   With shares of tokens, what is owed is in units of 2^-10 tokens. What that
    leaves of a token goes to one source or another evenly, and does not add up.
    If batches are as their means, stages are of one turn, and shares and means
    stay, a source is ahead of what was planned for it by less than a turn of its
@@ -122,14 +122,14 @@ typedef struct schedule {
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
    stage that begins at this turn. Returns the stage's length: 1 to 2^28 turns,
-   and these times a mean at most 2^44 tokens. Sources without a share take no
+   and these times a mean at most 2^50 tokens. Sources without a share take no
    turns. */
 typedef uint32_t schedule_plan(schedule *s, uint64_t turn, void *context);
 
 #define SCHEDULE_ONE ((int64_t)1 << 31)
-#define SCHEDULE_TOKEN ((int64_t)1 << 16)
+#define SCHEDULE_TOKEN ((int64_t)1 << 10)
 #define SCHEDULE_MOST_TURNS ((uint32_t)1 << 28)
-#define SCHEDULE_MOST_TOKENS ((uint64_t)1 << 44)
+#define SCHEDULE_MOST_TOKENS ((uint64_t)1 << 50)
 #define SCHEDULE_MOST_OWED ((int64_t)1 << 61)
 #define SCHEDULE_BYTES(num_sources) \
     (sizeof(char[32]) + sizeof(char[8]) * (num_sources))
@@ -140,7 +140,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESHARES:
         return "a share is negative, not a number or infinite, or all are 0";
     case SCHEDULE_ETURNS:
-        return "a stage should have 1 to 2^28 turns, and 2^44 tokens";
+        return "a stage should have 1 to 2^28 turns, and 2^50 tokens";
     case SCHEDULE_EMEANS:
         return "means should be 1 to 2^31 - 1 for all sources in all stages, "
                "or 0 for all, without had";
@@ -300,7 +300,7 @@ static inline int64_t schedule_mean(const schedule *s)
    divided with this one: it is the sum of all that is owed.
 
    No number overflows. What is owed, and its sum, are at most 2^61 here, and
-   what a stage has by its means is at most 2^60 (2^44 tokens). So the total is
+   what a stage has by its means is at most 2^60 (2^50 tokens). So the total is
    below 2^62, and with it a source has less than 2^63. Then had leaves it -2^61
    at least, and a seek takes off 2^60 at most. */
 static inline int schedule_set_total(int64_t *total, const schedule *s,
@@ -624,7 +624,7 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
    2^31, and perhaps 0. ERANGE: the mix has no such source, or it is off in this
    stage. (After a load, schedule_follow comes to know that.) EMEANS: shares are
    not of tokens. EMANY: these are too many. EOWED: so are all that were told of
-   the source in the stage, about 2^45. */
+   the source in the stage, about 2^51. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
     int64_t *owed;

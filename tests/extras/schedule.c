@@ -1571,7 +1571,7 @@ static void test_most_tokens(void)
     static run r;
     static unsigned char state[STATE];
     story tale = {1, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
-    uint32_t mean = ((uint32_t)1 << 16) + 1;
+    uint32_t mean = ((uint32_t)1 << 22) + 1;
     size_t size;
     int told = 0, code;
 
@@ -1586,7 +1586,7 @@ static void test_most_tokens(void)
     CHECK(r.shares[0].turns == SCHEDULE_MOST_TURNS);
     while ((code = schedule_had(&r.s, 0, 0x7fffffff)) == STATESAMPLER_OK)
         told++;
-    CHECK(code == SCHEDULE_EOWED && told > 1 << 14);
+    CHECK(code == SCHEDULE_EOWED && told > 1 << 20);
     CHECK(schedule_had(&r.s, 0, 0) == STATESAMPLER_OK);
     size = save(&r, state);
     load(&r, state, size);
