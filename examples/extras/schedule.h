@@ -39,7 +39,18 @@
    or behind? Mostly about a turn. In the worst case (D - 1) / 2 turns: shares
    must aim at that, and often be 0, as a source without a share keeps what it
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
-   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns. */
+   less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
+
+   With shares of tokens, what is owed is in units of 2^-10 tokens. What that
+   leaves of a token goes to one source or another evenly, and does not add up.
+   If batches are as their means, stages are of one turn, and shares and means
+   stay, a source is ahead of what was planned for it by less than a turn of its
+   own: what all are due comes to a turn's mean, so the source that is due most
+   is due more than 0. If means are within 1 : 2, all are within about a turn in
+   longer stages, too. Where they differ by far, one turn of the longest batches
+   has the tokens of many others: a source may be off by about that turn; and by
+   several of them in stages with more turns than all are due, so take short
+   ones. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -87,7 +98,8 @@ typedef struct schedule_source {
     uint32_t turns;  /* of the stage */
     uint32_t total;  /* turns of several stages */
     uint32_t untold; /* 1: of its turns in the stage no tokens were told */
-    int64_t owed;    /* tokens; or turns in units of 1 / ONE */
+    int64_t own;     /* of the stage, in the units of `owed` */
+    int64_t owed;    /* tokens in units of 1 / TOKEN, or turns of 1 / ONE */
     int64_t due;     /* turns, with what is owed, in units of 1 / ONE */
     int64_t kept;    /* what was owed where the mix is */
     uint64_t epoch;  /* at turn 0 */
@@ -109,12 +121,16 @@ typedef struct schedule {
 } schedule;
 
 /* Sets the share of each source, and its mean if shares are of tokens, in the
-   stage that begins at this turn. Returns the stage's length: 1 to 2^28 turns.
-   Sources without a share take no turns. */
+   stage that begins at this turn. Returns the stage's length: 1 to 2^28 turns,
+   and these times a mean at most 2^50 tokens. Sources without a share take no
+   turns. */
 typedef uint32_t schedule_plan(schedule *s, uint64_t turn, void *context);
 
 #define SCHEDULE_ONE ((int64_t)1 << 31)
+#define SCHEDULE_TOKEN ((int64_t)1 << 10)
 #define SCHEDULE_MOST_TURNS ((uint32_t)1 << 28)
+#define SCHEDULE_MOST_TOKENS ((uint64_t)1 << 50)
+#define SCHEDULE_MOST_OWED ((int64_t)1 << 61)
 #define SCHEDULE_BYTES(num_sources) \
     (sizeof(char[32]) + sizeof(char[8]) * (num_sources))
 
@@ -124,7 +140,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESHARES:
         return "a share is negative, not a number or infinite, or all are 0";
     case SCHEDULE_ETURNS:
-        return "a stage should have 1 to 2^28 turns";
+        return "a stage should have 1 to 2^28 turns, and 2^50 tokens";
     case SCHEDULE_EMEANS:
         return "means should be 1 to 2^31 - 1 for all sources in all stages, "
                "or 0 for all, without had";
@@ -136,7 +152,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ETOKENS:
         return "with shares of tokens, other stages are not known";
     case SCHEDULE_EOWED:
-        return "the state owes more than any schedule does: it is forged";
+        return "more is owed than any schedule owes";
     case SCHEDULE_ELATER:
         return "the sample does not come in these stages";
     case SCHEDULE_ESTEPS:
@@ -255,12 +271,16 @@ static inline int schedule_set_parts(schedule *s)
 
 /* --- a stage -------------------------------------------------------------- */
 
-/* A part of a number, in units of 1 / ONE, rounded towards 0. */
-static inline int64_t schedule_part_of(int64_t whole, uint32_t part)
+/* Adds what one source is owed to a sum. EOWED: one or the other is so much
+   that a stage might overflow. */
+static inline int schedule_add_owed(int64_t *sum, int64_t owed)
 {
-    const int64_t high = whole / SCHEDULE_ONE, low = whole % SCHEDULE_ONE;
+    const int64_t most = SCHEDULE_MOST_OWED;
 
-    return high * part + low * part / SCHEDULE_ONE;
+    if (owed > most || owed < -most)
+        return SCHEDULE_EOWED;
+    *sum += owed;
+    return *sum > most || *sum < -most ? SCHEDULE_EOWED : STATESAMPLER_OK;
 }
 
 /* The tokens of a turn on average, if each source has its part of the tokens:
@@ -277,20 +297,30 @@ static inline int64_t schedule_mean(const schedule *s)
 
 /* Sets *total to the tokens that a stage will have, or to its turns, in the
    units of `owed`. What the last stages had more or less than was planned is
-   divided with this one: it is the sum of all that is owed. */
+   divided with this one: it is the sum of all that is owed.
+
+   No number overflows. What is owed, and its sum, are at most 2^61 here, and
+   what a stage has by its means is at most 2^60 (2^50 tokens). So the total is
+   below 2^62, and with it a source has less than 2^63. Then had leaves it -2^61
+   at least, and a seek takes off 2^60 at most. */
 static inline int schedule_set_total(int64_t *total, const schedule *s,
                                      uint32_t turns)
 {
     int64_t owed = 0, any = 0;
     uint32_t i, tokens = 0, untold = 0;
+    int code;
 
     for (i = 0; i < s->num_sources; i++) {
         tokens += s->sources[i].mean != 0;
         untold += s->sources[i].untold;
-        owed += s->sources[i].owed;
+        code = schedule_add_owed(&owed, s->sources[i].owed);
         any |= s->sources[i].owed;
         if (s->sources[i].mean >= SCHEDULE_ONE)
-            return SCHEDULE_EMEANS;
+            code = SCHEDULE_EMEANS;
+        else if ((uint64_t)s->sources[i].mean * turns > SCHEDULE_MOST_TOKENS)
+            code = SCHEDULE_ETURNS;
+        if (code != STATESAMPLER_OK)
+            return code;
     }
     if (untold != 0)
         return SCHEDULE_EHAD;
@@ -298,25 +328,10 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
         return SCHEDULE_EMEANS;
     if ((s->begin != s->end || any != 0) && s->by_tokens != (tokens != 0))
         return SCHEDULE_EMEANS; /* owed is of the other */
-    *total = turns * (tokens ? schedule_mean(s) : SCHEDULE_ONE) - owed;
+    *total =
+        turns * (tokens ? schedule_mean(s) * SCHEDULE_TOKEN : SCHEDULE_ONE) -
+        owed;
     return STATESAMPLER_OK;
-}
-
-/* How many turns a source should have, with what it is owed, in units of
-   1 / ONE: at most 2^31 turns, more or less than none. */
-static inline int64_t schedule_due(const schedule_source *source, int64_t total)
-{
-    int64_t due = schedule_part_of(total, source->part) + source->owed;
-    int64_t turns, rest;
-
-    if (source->mean == 0)
-        return due;
-    turns = due / source->mean;
-    rest = due % source->mean;
-    if (turns >= SCHEDULE_ONE || turns <= -SCHEDULE_ONE)
-        return turns < 0 ? -SCHEDULE_ONE * SCHEDULE_ONE
-                         : SCHEDULE_ONE * SCHEDULE_ONE;
-    return turns * SCHEDULE_ONE + rest * SCHEDULE_ONE / source->mean;
 }
 
 /* The turns of a source if none is left with more than `level` due. */
@@ -361,6 +376,44 @@ static inline int64_t schedule_level(const schedule *s, uint32_t turns)
     return high;
 }
 
+/* How many turns a source should have, with what it is owed, in units of
+   1 / ONE: at most 2^31 turns, more or less than none. */
+static inline int64_t schedule_due(const schedule_source *source)
+{
+    const int64_t unit = SCHEDULE_ONE / SCHEDULE_TOKEN, mean = source->mean;
+    const int64_t most = SCHEDULE_ONE * SCHEDULE_TOKEN;
+    const int64_t due = source->own + source->owed;
+    int64_t high;
+
+    if (mean == 0)
+        return due;
+    high = due / mean;
+    if (high >= most || high <= -most)
+        return high < 0 ? -most * unit : most * unit;
+    return high * unit + due % mean * unit / mean;
+}
+
+/* Sets what each source has of a stage's total, and so is due. What rounding
+   leaves of one goes on to the next, so that they sum to the total. Before the
+   first it differs from stage to stage, evenly, by multiples of the golden
+   ratio: so none is rounded to the same side again and again. (Of turns nothing
+   is left.) */
+static inline void schedule_set_due(schedule *s, int64_t total)
+{
+    int64_t rest = (int64_t)(s->end % SCHEDULE_ONE * 1327217885 % SCHEDULE_ONE);
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        schedule_source *source = s->sources + i;
+        const int64_t part = source->part;
+
+        rest += total % SCHEDULE_ONE * part;
+        source->own = total / SCHEDULE_ONE * part + rest / SCHEDULE_ONE;
+        rest %= SCHEDULE_ONE;
+        source->due = schedule_due(source);
+    }
+}
+
 /* Divides a stage's turns among the sources: each turn to the source that has
    most due, the first of several. */
 static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
@@ -369,8 +422,7 @@ static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
     int64_t level;
     uint32_t i;
 
-    for (i = 0; i < s->num_sources; i++)
-        s->sources[i].due = schedule_due(s->sources + i, total);
+    schedule_set_due(s, total);
     level = schedule_level(s, turns);
     for (i = 0; i < s->num_sources; i++) {
         const uint64_t own = schedule_turns_above(s->sources + i, level);
@@ -424,14 +476,14 @@ static inline void schedule_forget(schedule *s)
 }
 
 /* Plans the stage that begins at s->end, and changes nothing that a state has.
-   Sets its *turns, and *total. ERANGE_FAR: it begins at turn 2^62 or later. */
-static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
+   Sets its *turns. ERANGE_FAR: it begins at turn 2^62 or later. */
+static inline int schedule_stage(uint32_t *turns, schedule *s,
                                  const statesampler_mix *mix,
                                  schedule_plan *plan, void *context)
 {
+    int64_t total = 0;
     int code;
 
-    *total = 0;
     *turns = plan(s, s->end, context);
     if (s->end >= STATESAMPLER_MAX_SAMPLES)
         return STATESAMPLER_ERANGE_FAR;
@@ -441,21 +493,21 @@ static inline int schedule_stage(int64_t *total, uint32_t *turns, schedule *s,
     if (code == STATESAMPLER_OK)
         code = schedule_check_steps(s, mix);
     if (code == STATESAMPLER_OK)
-        code = schedule_set_total(total, s, *turns);
+        code = schedule_set_total(&total, s, *turns);
     if (code == STATESAMPLER_OK)
-        schedule_divide(s, *total, *turns);
+        schedule_divide(s, total, *turns);
     return code;
 }
 
 /* Begins the stage that was planned. */
-static inline void schedule_begin(schedule *s, int64_t total, uint32_t turns)
+static inline void schedule_begin(schedule *s, uint32_t turns)
 {
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++) {
         schedule_source *source = s->sources + i;
 
-        source->owed += schedule_part_of(total, source->part);
+        source->owed += source->own;
         if (source->mean == 0)
             source->owed -= source->turns * SCHEDULE_ONE;
         source->untold = source->mean != 0 && source->turns != 0;
@@ -557,24 +609,26 @@ static inline int schedule_follow(schedule *s, statesampler_mix *mix,
 {
     int code = schedule_check(s, mix);
     uint32_t turns;
-    int64_t total;
 
     if (code != STATESAMPLER_OK || statesampler_mix_turn(mix) < s->end)
         return code;
-    code = schedule_stage(&total, &turns, s, mix, plan, context);
+    code = schedule_stage(&turns, s, mix, plan, context);
     if (code == STATESAMPLER_OK)
         code = schedule_weigh(s, mix);
     if (code == STATESAMPLER_OK)
-        schedule_begin(s, total, turns);
+        schedule_begin(s, turns);
     return code;
 }
 
 /* Says how many tokens the batch of a turn had, on all ranks together: below
    2^31, and perhaps 0. ERANGE: the mix has no such source, or it is off in this
    stage. (After a load, schedule_follow comes to know that.) EMEANS: shares are
-   not of tokens. EMANY: these are too many. */
+   not of tokens. EMANY: these are too many. EOWED: so are all that were told of
+   the source in the stage, about 2^51. */
 static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
 {
+    int64_t *owed;
+
     if (source >= s->num_sources)
         return STATESAMPLER_ERANGE_SOURCE;
     if (!s->by_tokens)
@@ -583,7 +637,10 @@ static inline int schedule_had(schedule *s, uint32_t source, uint64_t tokens)
         return STATESAMPLER_ERANGE_OFF;
     if (tokens >= (uint64_t)SCHEDULE_ONE)
         return SCHEDULE_EMANY;
-    s->sources[source].owed -= (int64_t)tokens;
+    owed = &s->sources[source].owed;
+    if (*owed < (int64_t)tokens * SCHEDULE_TOKEN - SCHEDULE_MOST_OWED)
+        return SCHEDULE_EOWED;
+    *owed -= (int64_t)tokens * SCHEDULE_TOKEN;
     s->sources[source].untold = 0;
     return STATESAMPLER_OK;
 }
@@ -755,14 +812,13 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
 {
     int code, last, passed = STATESAMPLER_OK;
     uint32_t turns;
-    int64_t total;
 
     if (s->by_tokens && statesampler_mix_turn(mix) != s->end)
         return SCHEDULE_ETOKENS;
     code = SCHEDULE_SEEK(mix, s->end);
     schedule_keep(s);
     while (code == STATESAMPLER_OK && turn > s->end) {
-        code = schedule_stage(&total, &turns, s, mix, plan, context);
+        code = schedule_stage(&turns, s, mix, plan, context);
         if (code == STATESAMPLER_OK && s->sources[0].mean != 0 &&
             turn - s->end > turns)
             code = SCHEDULE_ETOKENS;
@@ -776,7 +832,7 @@ static inline int schedule_seek_on(schedule *s, statesampler_mix *mix,
             code = schedule_weigh(s, mix);
         if (code != STATESAMPLER_OK)
             return code;
-        schedule_begin(s, total, turns);
+        schedule_begin(s, turns);
         if (!last)
             schedule_sum(s);
     }
@@ -797,7 +853,7 @@ static inline uint64_t schedule_turns_of(const statesampler_source *source)
 }
 
 /* Adds what these turns of all sources have by their means to what is owed,
-   times 1; or times ~0, which takes it off. */
+   times TOKEN; or times -TOKEN, which takes it off. */
 static inline void schedule_owe(schedule *s, const statesampler_mix *mix,
                                 uint64_t times)
 {
@@ -821,9 +877,9 @@ static inline int schedule_move(schedule *s, statesampler_mix *mix,
     if (!s->by_tokens || turn == statesampler_mix_turn(mix))
         return SCHEDULE_SEEK(mix, turn);
     (void)plan(s, s->begin, context); /* for its means */
-    schedule_owe(s, mix, 1);
+    schedule_owe(s, mix, (uint64_t)SCHEDULE_TOKEN);
     code = SCHEDULE_SEEK(mix, turn);
-    schedule_owe(s, mix, ~(uint64_t)0);
+    schedule_owe(s, mix, (uint64_t)-SCHEDULE_TOKEN);
     if (code == STATESAMPLER_OK)
         schedule_forget(s);
     return code;
@@ -888,7 +944,6 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
                                  schedule_plan *plan, void *context)
 {
     uint32_t turns;
-    int64_t total;
     int code;
 
     if (s->by_tokens && statesampler_mix_turn(mix) != s->end)
@@ -896,13 +951,13 @@ static inline int schedule_go_on(schedule *s, statesampler_mix *mix,
     code = statesampler_mix_seek(mix, s->end);
     if (code != STATESAMPLER_OK)
         return code;
-    code = schedule_stage(&total, &turns, s, mix, plan, context);
+    code = schedule_stage(&turns, s, mix, plan, context);
     if (code != STATESAMPLER_OK)
         return code;
     schedule_set_weights(s);
     code = statesampler_mix_weigh(mix, s->weights);
     if (code == STATESAMPLER_OK)
-        schedule_begin(s, total, turns);
+        schedule_begin(s, turns);
     return code;
 }
 
@@ -1065,25 +1120,18 @@ static inline int schedule_find(size_t *used, uint64_t *end, const void *bytes,
     return STATESAMPLER_OK;
 }
 
-/* OK if what is owed, and its sum, are so small that no stage overflows. They
-   are, but in a forged state. */
+/* OK if a stage can go on from what is owed. It can, but in a forged state. */
 static inline int schedule_check_owed(const schedule *s,
                                       const unsigned char *from)
 {
-    const int64_t most = (int64_t)1 << 61;
     int64_t sum = 0;
     uint32_t i;
+    int code = STATESAMPLER_OK;
 
-    for (i = 0; i < s->num_sources; i++) {
-        const int64_t owed = (int64_t)schedule_read(from + 8 * (size_t)i);
-
-        if (owed > most || owed < -most)
-            return SCHEDULE_EOWED;
-        sum += owed;
-        if (sum > most || sum < -most)
-            return SCHEDULE_EOWED;
-    }
-    return STATESAMPLER_OK;
+    for (i = 0; i < s->num_sources && code == STATESAMPLER_OK; i++)
+        code = schedule_add_owed(
+            &sum, (int64_t)schedule_read(from + 8 * (size_t)i));
+    return code;
 }
 
 /* Goes on where a state was saved, with a mix that goes on there, too.

@@ -9,7 +9,7 @@ import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
     EOTHER     the history and the state are of two runs
     EORDER     an event is after the state
     ESHARES    a share is negative or not finite, or all are 0
-    ETURNS     a stage should have 1 to 2^28 turns
+    ETURNS     a stage should have 1 to 2^28 turns, and 2^50 tokens
     EMEANS     means are not of all sources and stages
     ESTOP      the mix should have the stop rule "never"
     ETURN      the mix is elsewhere, or an earlier stage is not known

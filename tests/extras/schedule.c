@@ -1364,6 +1364,234 @@ static void test_tokens(int turns)
     take(&r, &tale, 500);
 }
 
+/* --- shares of tokens, told exactly --------------------------------------- */
+
+enum { MANY = 300 };
+
+/* A mix of up to MANY sources, of which each batch has its mean. */
+typedef struct exact {
+    statesampler_source sources[MANY];
+    statesampler_mix mix;
+    schedule_source shares[MANY];
+    uint32_t weights[MANY];
+    schedule s;
+    uint32_t num_sources, turns;
+    double share[MANY]; /* they sum to 1 */
+    uint32_t mean[MANY];
+    double had[MANY], sum;
+} exact;
+
+static uint32_t exactly(schedule *s, uint64_t turn, void *context)
+{
+    const exact *e = (const exact *)context;
+    uint32_t i;
+
+    (void)turn;
+    for (i = 0; i < s->num_sources; i++) {
+        s->sources[i].share = e->share[i];
+        s->sources[i].mean = e->mean[i];
+    }
+    return e->turns;
+}
+
+/* Means from `least` to `most`; shares of which some are `apart` times others,
+   roughly. */
+static void begin_exact(exact *e, uint32_t num_sources, uint32_t turns,
+                        uint32_t least, uint32_t most, uint32_t apart)
+{
+    double sum = 0;
+    uint32_t i;
+
+    memset(e, 0, sizeof *e);
+    e->num_sources = num_sources;
+    e->turns = turns;
+    for (i = 0; i < num_sources; i++) {
+        statesampler_desc desc;
+
+        memset(&desc, 0, sizeof desc);
+        desc.num_samples = 1000 + i;
+        desc.stream = i;
+        CHECK(statesampler_init(&e->sources[i].sampler, &desc) ==
+              STATESAMPLER_OK);
+        e->sources[i].weight = 1;
+        e->mean[i] = least + (uint32_t)check_random(most - least + 1);
+        e->share[i] = 1 / (1 + (double)check_random(apart));
+        if (check_random(2) == 0)
+            e->share[i] = 0.5 + (double)check_random(1000) / 1000;
+        sum += e->share[i];
+    }
+    for (i = 0; i < num_sources; i++)
+        e->share[i] /= sum;
+    CHECK(statesampler_mix_init(&e->mix, e->sources, num_sources,
+                                STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
+    schedule_init(&e->s, e->shares, e->weights, num_sources);
+}
+
+/* Takes a turn, and tells its tokens. */
+static uint32_t take_exactly(exact *e)
+{
+    uint32_t source = 0;
+    size_t count;
+
+    CHECK(schedule_follow(&e->s, &e->mix, exactly, e) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_next(&e->mix, NULL, &count, &source) == 1);
+    CHECK(schedule_had(&e->s, source, e->mean[source]) == STATESAMPLER_OK);
+    e->had[source] += e->mean[source];
+    e->sum += e->mean[source];
+    return source;
+}
+
+/* Each is so near to its share of the tokens: in turns of its own, or in turns
+   of so many tokens. */
+static void check_exact(const exact *e, double turns, double tokens)
+{
+    uint32_t i, off = 0;
+
+    for (i = 0; i < e->num_sources; i++) {
+        const double most = turns * (tokens > 0 ? tokens : e->mean[i]);
+        const double far = e->had[i] - e->sum * e->share[i];
+
+        off += far > most || far < -most;
+    }
+    CHECK(off == 0);
+}
+
+static void test_exact(int turns)
+{
+    static exact e;
+    const uint32_t sources[] = {2, 9, MANY}, stages[] = {1, 2, 7, 100};
+    const uint32_t least[] = {1, 1000, (uint32_t)1 << 20, 1, 1};
+    const uint32_t most[] = {1, 2000, (uint32_t)1 << 20, 4096,
+                             (uint32_t)1 << 20};
+    uint32_t d, l, m, apart;
+    int k;
+
+    for (d = 0; d < 3; d++)
+        for (l = 0; l < 4; l++)
+            for (m = 0; m < 5; m++)
+                for (apart = 1; apart <= 1000000; apart *= 1000000) {
+                    if (m > 2 && l > 1)
+                        continue; /* far means take short stages */
+                    begin_exact(&e, sources[d], stages[l], least[m], most[m],
+                                apart);
+                    for (k = 0; k < turns; k++) {
+                        take_exactly(&e);
+                        if (e.s.end == statesampler_mix_turn(&e.mix))
+                            check_exact(&e, 2, m > 2 ? most[m] : 0);
+                    }
+                }
+}
+
+/* What rounding leaves does not add up in a long run. */
+static void test_no_drift(int turns)
+{
+    static exact e;
+    const double shares[4] = {0.55, 0.3, 0.1, 0.05};
+    uint32_t stage;
+    int k;
+
+    for (stage = 1; stage <= 7; stage += 6) {
+        begin_exact(&e, 4, stage, 1, 1, 1);
+        memcpy(e.share, shares, sizeof shares);
+        for (k = 0; k < turns; k++)
+            take_exactly(&e);
+        check_exact(&e, 1.5, 0);
+    }
+}
+
+/* Goes on in `to` where `from` is. */
+static void load_exact(exact *to, const exact *from)
+{
+    static unsigned char state[SCHEDULE_BYTES(MANY)];
+    static unsigned char mix[STATESAMPLER_MIX_STATE_BYTES(MANY)];
+    const size_t own = SCHEDULE_BYTES(from->num_sources);
+    const size_t size = statesampler_mix_state_bytes(&from->mix);
+
+    CHECK(schedule_save(&from->s, state, own) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_save(&from->mix, mix, size) == STATESAMPLER_OK);
+    begin_exact(to, from->num_sources, from->turns, 1, 1, 1);
+    memcpy(to->share, from->share, sizeof to->share);
+    memcpy(to->mean, from->mean, sizeof to->mean);
+    memcpy(to->had, from->had, sizeof to->had);
+    to->sum = from->sum;
+    CHECK(schedule_load(&to->s, state, own) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_load(&to->mix, mix, size) == STATESAMPLER_OK);
+}
+
+/* Passes over a turn, which counts as its mean. */
+static void skip_exactly(exact *e)
+{
+    const uint64_t turn = statesampler_mix_turn(&e->mix);
+    uint32_t source = 0;
+    size_t count;
+
+    CHECK(schedule_follow(&e->s, &e->mix, exactly, e) == STATESAMPLER_OK);
+    CHECK(statesampler_mix_at(&e->mix, turn, NULL, &count, &source) == 1);
+    CHECK(schedule_seek(&e->s, &e->mix, turn + 1, exactly, e) ==
+          STATESAMPLER_OK);
+    e->had[source] += e->mean[source];
+    e->sum += e->mean[source];
+}
+
+/* The same with loads, with seeks over turns, and as copies answer. */
+static void test_exact_again(int turns)
+{
+    static exact e, other;
+    uint32_t source = 0;
+    size_t count;
+    int k;
+
+    begin_exact(&e, 9, 7, 1000, 2000, 1000000);
+    for (k = 0; k < turns; k++) {
+        load_exact(&other, &e);
+        if (k % 5 == 0)
+            load_exact(&e, &other);
+        CHECK(schedule_at(&other.s, &other.mix, statesampler_mix_turn(&e.mix),
+                          NULL, &count, &source, exactly, &other) == 1);
+        if (k % 9 == 4)
+            skip_exactly(&e);
+        else
+            CHECK(take_exactly(&e) == source);
+        if (statesampler_mix_turn(&e.mix) == e.s.end)
+            check_exact(&e, 2, 0);
+    }
+}
+
+static uint32_t long_of_tokens(schedule *s, uint64_t turn, void *context)
+{
+    (void)turn;
+    s->sources[0].share = 1;
+    s->sources[0].mean = *(const uint32_t *)context;
+    return SCHEDULE_MOST_TURNS;
+}
+
+/* As many tokens as a stage can have, and more. */
+static void test_most_tokens(void)
+{
+    static run r;
+    static unsigned char state[STATE];
+    story tale = {1, 9, STATESAMPLER_STOP_NEVER, 4, 0, 0, 0};
+    uint32_t mean = ((uint32_t)1 << 22) + 1;
+    size_t size;
+    int told = 0, code;
+
+    begin(&r, &tale);
+    size = save(&r, state);
+    CHECK(schedule_follow(&r.s, &r.mix, long_of_tokens, &mean) ==
+          SCHEDULE_ETURNS);
+    load(&r, state, size);
+    mean--;
+    CHECK(schedule_follow(&r.s, &r.mix, long_of_tokens, &mean) ==
+          STATESAMPLER_OK);
+    CHECK(r.shares[0].turns == SCHEDULE_MOST_TURNS);
+    while ((code = schedule_had(&r.s, 0, 0x7fffffff)) == STATESAMPLER_OK)
+        told++;
+    CHECK(code == SCHEDULE_EOWED && told > 1 << 20);
+    CHECK(schedule_had(&r.s, 0, 0) == STATESAMPLER_OK);
+    size = save(&r, state);
+    load(&r, state, size);
+}
+
 /* --- what is refused ------------------------------------------------------ */
 
 typedef struct bad {
@@ -1728,6 +1956,10 @@ int main(int argc, char **argv)
     test_forgotten();
     test_told_of_none();
     test_tokens(reduced ? 3000 : 30000);
+    test_exact(reduced ? 500 : 10000);
+    test_no_drift(reduced ? 200000 : 1000000);
+    test_exact_again(reduced ? 1000 : 20000);
+    test_most_tokens();
     test_size_of_shares();
     test_no_steps();
     test_more_ranks();

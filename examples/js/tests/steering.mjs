@@ -1403,6 +1403,24 @@ test("a schedule of a recorded mix notes its weights", () => {
     }
 });
 
+test("shares of tokens in short stages", () => {
+    for (const [mean, turns] of [[1, 1], [8, 1], [8, 7], [2048, 7]]) {
+        const schedule = new Schedule(
+            new Mix([DESC, DESC, DESC, DESC], { stop: "never" }),
+            () => ({ turns, shares: [.55, .3, .1, .05],
+                     means: [mean, mean, mean, mean] }));
+        const had = [0, 0, 0, 0];
+        for (let turn = 0; turn < 3000; turn++) {
+            const { source } = schedule.next();
+            had[source]++;
+            schedule.had(source, mean);
+        }
+        checks++;
+        assert.ok([1650, 900, 300, 150].every((wanted, i) =>
+            Math.abs(had[i] - wanted) <= 1), String(had));
+    }
+});
+
 test("shares of tokens", () => {
     const mix = new Mix([DESC, DESC], { stop: "never" });
     const schedule = new Schedule(mix, () =>
@@ -1536,6 +1554,8 @@ test("schedules that are impossible", () => {
         [{ ...good, shares: [Infinity, 1] }, { kind: "ESHARES" }],
         [{ ...good, turns: 0 }, { kind: "ETURNS" }],
         [{ ...good, turns: 2 ** 28 + 1 }, { kind: "ETURNS" }],
+        [{ ...good, turns: 2 ** 28, means: [2 ** 22 + 1, 5] },
+         { kind: "ETURNS" }],
         [{ ...good, means: [0, 5] }, { kind: "EMEANS" }],
         [{ ...good, means: [2 ** 31, 5] }, { kind: "EMEANS" }],
         [{ ...good, turns: -1 }, /^RangeError: turns must be/],

@@ -460,18 +460,17 @@ EXPORT(int, schedule_over,
        (const statesampler_mix *mix, schedule *s, const double *shares,
         uint32_t turns))
 {
-    int64_t total = 0;
     stage next;
     int code;
 
     next.shares = shares;
     next.turns = turns;
-    code = schedule_stage(&total, &turns, s, mix, stage_plan, &next);
+    code = schedule_stage(&turns, s, mix, stage_plan, &next);
     if (code == STATESAMPLER_OK && s->sources[0].mean != 0) {
         code = SCHEDULE_ETOKENS;
     }
     if (code == STATESAMPLER_OK) {
-        schedule_begin(s, total, turns);
+        schedule_begin(s, turns);
         schedule_sum(s);
     }
     return code;

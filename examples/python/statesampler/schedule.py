@@ -8,11 +8,12 @@ from ._arguments import items, shown, whole
 from ._codes import SCHEDULE_ETOKENS, may_come
 from ._library import SHARE_BYTES, Stages, address, c, check, memory
 
-# SCHEDULE_MOST_TURNS.
+# SCHEDULE_MOST_TURNS and _TOKENS.
 _MOST = 2**28
+_MOST_TOKENS = 2**50
 
 # That many turns of a mix with a schedule can be asked for, which plans stages
-# one by one; a long one in pieces of _MOST turns.
+# one by one; a long one in pieces of so many turns.
 TURNS = 2**45
 
 # A sample may never come: so many stages are looked through.
@@ -107,11 +108,12 @@ class Running:
         self._shares = memory(SHARE_BYTES * count)
         self._weights = memory(4 * count)
         self.place, means = Stages(), None
-        self.tokens = schedule.means is not None
+        self.tokens, self._most = schedule.means is not None, _MOST
         if self.tokens:
             means = listed_shares("means", schedule.means, names, count)
             means = array.array("I", [whole("a mean", mean, 1, 2**31)
                                       for mean in means])
+            self._most = min(_MOST, _MOST_TOKENS // max(means))
         c.schedule_start(self.place, self._shares, self._weights, count, turn,
                          means and address(means))
 
@@ -119,7 +121,7 @@ class Running:
         """What schedule_follow needs besides the mix."""
         turns, shares = self.schedule.stage(self.place.end)
         return (self.place, shares_of(shares, self._names, self._count),
-                min(turns or _MOST, _MOST))
+                min(turns or _MOST, self._most))
 
     def sums(self):
         """The weights of the stages that were passed over, together."""

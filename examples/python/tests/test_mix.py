@@ -392,6 +392,26 @@ class Schedules(unittest.TestCase):
                     mix.seek(1000)
             self.assertAlmostEqual(of_first, 135 if means else 100, delta=2)
 
+    def test_tokens_of_short_stages(self):
+        """No dataset is starved, however small its share of a turn's tokens."""
+        for mean, turns in itertools.product((1, 8, 2048), (1, 7)):
+            mix = Mix([10**6] * 4, 0, 1, 1, schedule=Schedule(
+                lambda turn: (turns, [.55, .3, .1, .05]), means=[mean] * 4))
+            had = [0] * 4
+            for _ in range(3000):
+                had[next(mix)[0] // 10**6] += 1
+                mix.had(mean)
+            for each, wanted in zip(had, (1650, 900, 300, 150)):
+                self.assertAlmostEqual(each, wanted, delta=1)
+
+    def test_tokens_of_long_stages(self):
+        """A last stage goes on with batches of any size."""
+        mix = Mix([10, 10], 0, 1, 1, schedule=Schedule(
+            [(None, [.5, .5])], means=[2**31 - 1, 5]))
+        for _ in range(9):
+            next(mix)
+            mix.had(5)
+
     def test_tokens_of_a_dataset_without_turns(self):
         mix = Mix({"a": 50, "b": 50}, 0, 1, 2, schedule=Schedule(
             [(4, {"a": 1, "b": 1}), (None, {"a": 1})], {"a": 9, "b": 9}))
