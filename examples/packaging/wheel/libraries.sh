@@ -28,7 +28,7 @@ options="-std=c99 -Wall -Werror -Wno-unused-command-line-argument
 # short as the header's helpers is inline. Functions of what repeats, as clang
 # makes them for ARM, are less code, but more when it is packed.
 small="-Oz -U__OPTIMIZE_SIZE__ -mno-outline -mllvm -unroll-threshold=100
-    -mllvm -inline-threshold=10"
+    -mllvm -inline-threshold=0"
 
 # Makes an object of each source in $work.
 compile() { # TARGET [OPTION...]
