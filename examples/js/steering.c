@@ -179,6 +179,7 @@ WEB(int, mix_begin, (history *h, statesampler_mix *mix,
     history_add(h, statesampler_mix_epoch(begun));
     for (i = 0; i < begun->num_sources; i++)
         history_add(h, statesampler_epoch(&mix_at(begun)->sources[i].sampler));
+    h->first_turn = 0;
     history_mix_led_to(h, begun);
     return STATESAMPLER_OK;
 }

@@ -1159,6 +1159,29 @@ test("a schedule: what any turn serves, by the mix, too", () => {
     refuses([mix, late], () => mix.seek(0), { kind: "ETURN" });
 });
 
+test("a schedule goes back to before its history, which has what was served", () => {
+    const mix = new RecordedMix([{ numSamples: 50 },
+                                 { numSamples: 40, stream: 1 }],
+                                { stop: "never" });
+    const schedule = new Schedule(mix, () => ({ turns: 4, shares: [1, 2] }));
+    const plain = ({ source, indices }) => [source, ...indices];
+    range(11).forEach(() => mix.next());
+    mix.load(mix.history.state); // begins a history, in mid-stage
+    const log = range(40).map(() => []);
+    for (const to of [11, 6, 2, 9, 30, 3, 12]) {
+        schedule.seek(to);
+        same(mix.turn, to);
+        log[to].push(plain(mix.next()));
+    }
+    const { history } = mix;
+    log.forEach((served, turn) => {
+        if (served.length > 0)
+            same(history.at(turn).map(plain), served);
+        else
+            assert.throws(() => history.at(turn), SteeringError);
+    });
+});
+
 /* A question about a turn plans on from the last one, and still answers what a
    schedule does that has answered none. */
 test("a schedule: many turns, one after the other", () => {
