@@ -229,10 +229,10 @@ static int print_served(uint64_t step, uint32_t of_rank)
 static void tell_skipped(char *text, size_t size,
                          const history_stretch *stretch)
 {
-    const int seeks = stretch->to_epoch == stretch->end_epoch;
+    const int seeks = stretch->to_epoch == stretch->from_epoch;
 
     snprintf(text, size, "skipped at step %" PRIu64 " of epoch %" PRIu64
-             " by a %s to %" PRIu64, stretch->end_step, stretch->end_epoch,
+             " by a %s to %" PRIu64, stretch->from_step, stretch->from_epoch,
              seeks ? "seek" : "begin",
              seeks ? stretch->to_step : stretch->to_epoch);
 }

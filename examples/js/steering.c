@@ -312,8 +312,8 @@ static const statesampler *sampler_in(const reading *r, uint32_t source)
                : &r->mix_walk.sources[source].sampler;
 }
 
-/* Moves to the next stretch. Sets words: where it begins and ends, epoch and
-   step each, and where the run went on; the ranks. */
+/* Moves to the next stretch. Sets words: where it begins and ends, where the run
+   stood still, and where it went on, epoch and step each; the ranks. */
 WEB(int, next, (reading *r))
 {
     history_stretch *stretch = stretch_of(r);
@@ -321,9 +321,8 @@ WEB(int, next, (reading *r))
                          ? history_next(&r->walk)
                          : history_mix_next(&r->mix_walk);
 
-    memcpy(words, &stretch->begin_epoch, 32); /* to end_step: side by side */
-    memcpy(words + 4, &stretch->to_epoch, 16);
-    words[6] = sampler_in(r, 0)->run.shape.world_size;
+    memcpy(words, &stretch->begin_epoch, 64); /* to to_step: side by side */
+    words[8] = sampler_in(r, 0)->run.shape.world_size;
     return code;
 }
 
@@ -363,6 +362,14 @@ WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step))
     words[1] = source;
     words[2] = epoch;
     return code;
+}
+
+/* Whether the run passed over a step at the stretch's end, and it existed. (This
+   may take a mix past its stretch.) */
+WEB(int, skipped, (reading *r, uint64_t epoch, uint64_t step))
+{
+    return history_skipped(stretch_of(r), epoch, step) &&
+           web_at(r, 0, epoch, step) > 0;
 }
 
 /* words: step, rank, slot, position */

@@ -289,9 +289,10 @@ export class RecordedMix extends recorded(
 /* --- history -------------------------------------------------------------- */
 
 /* The words of `next`, by name; places are an epoch and a step. */
-const stretchOf = ([epoch, step, endEpoch, end, toEpoch, to, worldSize]) =>
-    ({ begin: [epoch, step], end: [endEpoch, end], to: [toEpoch, to],
-       worldSize });
+const stretchOf = ([epoch, step, endEpoch, end, fromEpoch, from, toEpoch, to,
+                    worldSize]) =>
+    ({ begin: [epoch, step], end: [endEpoch, end], from: [fromEpoch, from],
+       to: [toEpoch, to], worldSize });
 
 /* Whether C has found a sample: what is out of range has not been served. */
 function found(code) {
@@ -378,7 +379,7 @@ export class History extends Tagged {
     #stretches(use) {
         if (this.#used > 0)
             this.#walk((r) => {
-                while (check(c.next(r)) === 1 && !use(r, stretchOf(told(7))));
+                while (check(c.next(r)) === 1 && !use(r, stretchOf(told(9))));
             });
     }
 
@@ -401,9 +402,9 @@ export class History extends Tagged {
                 this.#name(...this.#since)}, where this history begins`) : null;
     }
 
-    #skipped({ end, to: [epoch, step] }) {
-        const how = epoch === end[0] ? `seek to ${step}` : `begin to ${epoch}`;
-        return `skipped at ${this.#name(...end)} by a ${how}`;
+    #skipped({ from, to: [epoch, step] }) {
+        const how = epoch === from[0] ? `seek to ${step}` : `begin to ${epoch}`;
+        return `skipped at ${this.#name(...from)} by a ${how}`;
     }
 
     /* What a rank had in a step; null past the end of the epoch. The main
@@ -452,11 +453,9 @@ export class History extends Tagged {
         why ??= this.#unknown(what, epoch);
         let skipped;
         this.#stretches((r, stretch) => {
-            const passed = !isBefore(stretch.end) && isBefore(stretch.to);
-            /* (This may take a mix past its stretch: it is the last.) */
-            if (passed && c.at(r, 0, epoch, at) > 0)
+            if (c.skipped(r, epoch, at))
                 skipped = this.#skipped(stretch);
-            return passed;
+            return skipped;
         });
         if (why?.kind && skipped)
             why.message += "; " + skipped;

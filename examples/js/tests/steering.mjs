@@ -789,6 +789,24 @@ test("states without a history", () => {
                   /turn 0 of epoch 0: not served since turn 1 of epoch 0, /);
 });
 
+test("a skip right after a resume on fewer ranks", () => {
+    const desc = { numSamples: 1000, batchSize: 10 };
+    for (const [kind, what, name] of [[RecordedSampler, desc, "step"],
+                                      [RecordedMix, [desc], "turn"]]) {
+        const made = (worldSize) => kind === RecordedMix
+            ? new kind(what, { worldSize }) : new kind({ ...what, worldSize });
+        const first = made(8), run = made(2); // an epoch of 13 steps
+        range(5).forEach(() => first.next());
+        run.load(first.save());
+        run.seek(20);
+        run.next();
+        for (const step of [5, 6, 13, 19])
+            assert.throws(() => run.history.at(step), { kind: "ESKIPPED",
+                message: `${name} ${step} of epoch 0: skipped at ${name} 5 ` +
+                         "of epoch 0 by a seek to 20" });
+    }
+});
+
 test("samples of an epoch within a step", () => {
     const run = runOf({ numSamples: 5, batchSize: 12, tail: "carry" }, go(2),
                       (one) => one.seek(4), go(1));

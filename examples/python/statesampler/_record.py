@@ -237,11 +237,11 @@ class Record:
             if (c.record_skipped(self._record, epoch, unit) and
                     self._exists(epoch, unit)):
                 by = (f"seek to {self._number(stretch.to_step)}"
-                      if stretch.to_epoch == stretch.end_epoch
+                      if stretch.to_epoch == stretch.from_epoch
                       else f"begin to {stretch.to_epoch}")
                 return said + (unknown + "; " if unknown else "") + (
-                    f"skipped at step {self._number(stretch.end_step)} of "
-                    f"epoch {stretch.end_epoch} by a {by}")
+                    f"skipped at step {self._number(stretch.from_step)} of "
+                    f"epoch {stretch.from_epoch} by a {by}")
         return said + (unknown or "the run has not served it")
 
 

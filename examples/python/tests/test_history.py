@@ -816,6 +816,25 @@ class Histories(unittest.TestCase):
                                         "epoch 1 by a seek to 5"):
                 one.at(4)
 
+    def test_a_skip_on_other_ranks(self):
+        """Right after a resume: it is of the steps that the epoch then has."""
+        for make in (lambda ranks: Sampler(1000, 0, ranks, 10),
+                     lambda ranks: Mix([500, 500], 0, ranks, 10)):
+            first, one = make(8), make(2)
+            for _ in range(5):
+                next(first)
+            one.load(first.save())
+            one.seek(20)
+            next(one)
+            with open(self.path, "wb") as file:
+                file.write(one.save())
+            for step in 5, 6, 13, 19:
+                why = (f"step {step} of epoch 0: skipped at step 5 of epoch 0 "
+                       "by a seek to 20")
+                with self.assertRaisesRegex(ValueError, f"^{why}$"):
+                    one.at(step)
+                self.assertEqual(self.ask("--steps", step), (1, [why + "\n"]))
+
     def test_a_sample_that_comes_often(self):
         """Its places are printed as they are found."""
         mix = Mix([1, 50], 0, 1, 1, stop="never")
