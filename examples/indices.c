@@ -258,10 +258,10 @@ static void explain(uint64_t step)
             epoch = stretch->begin_epoch;
             begin = stretch->begin_step;
         }
-        if (history_skipped(stretch, r.epoch, step)) {
-            if (read_served(step, 0, &count, &source))
-                tell_skipped(why, sizeof why, stretch);
-            break; /* the walk may be past its stretch now */
+        if (history_skipped(stretch, r.epoch, step) &&
+            read_served(step, 0, &count, &source)) {
+            tell_skipped(why, sizeof why, stretch);
+            break;
         }
     }
     if (history_before(&saved, r.epoch, step, epoch, begin))

@@ -32,8 +32,9 @@
              history_at(&walk, rank, epoch, step, batch, &count);
 
    A step that was served twice is in two stretches. One that no stretch has,
-   but that a seek passed over, was skipped: see history_skipped. For mixes, "step" is the turn, and the functions have
-   _mix in their names. The time of a walk grows with the events alone. */
+   but that a seek passed over, was skipped: see history_skipped. For mixes,
+   "step" is the turn, and the functions have _mix in their names. The time of a
+   walk grows with the events alone. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -476,8 +477,7 @@ static inline int history_served(const history_stretch *stretch, uint64_t epoch,
 /* Whether the run passed over a step at the stretch's end: by a seek from
    from_step to to_step, or, if to_epoch is not from_epoch, by the beginning of
    to_epoch. It need not exist either: history_at says so, too, as its shape was
-   then. (After that a walk over a mix's history may be past its stretch, and
-   has to end.) */
+   then. */
 static inline int history_skipped(const history_stretch *stretch,
                                   uint64_t epoch, uint64_t step)
 {
@@ -1565,8 +1565,8 @@ static inline void history_mix_open(history_mix_walk *walk,
     walk->state = state;
 }
 
-/* As history_next. */
-static inline int history_mix_next(history_mix_walk *walk)
+/* As history_next, where the mix is in the stretch. */
+static inline int history_mix_next_on(history_mix_walk *walk)
 {
     history_stretch *stretch = &walk->stretch;
     const history_log *log = &stretch->log;
@@ -1617,8 +1617,19 @@ static inline int history_mix_again(history_mix_walk *walk)
         return history_mix_settle(walk);
     walk->stretch.at = walk->stretch.after = 0;
     while (code == 1 && walk->stretch.at != at) /* ends where it was */
-        code = history_mix_next(walk);
+        code = history_mix_next_on(walk);
     return code == 1 ? history_mix_settle(walk) : code;
+}
+
+/* As history_next. A question may have taken the mix past the stretch. */
+static inline int history_mix_next(history_mix_walk *walk)
+{
+    const history_stretch *stretch = &walk->stretch;
+    int code = STATESAMPLER_OK;
+
+    if (stretch->at != 0 && history_earlier(stretch->end_epoch, walk->epoch))
+        code = history_mix_again(walk);
+    return code == STATESAMPLER_OK ? history_mix_next_on(walk) : code;
 }
 
 /* A rank's samples in a turn that the stretch has served, as mix_at gives

@@ -312,8 +312,8 @@ static const statesampler *sampler_in(const reading *r, uint32_t source)
                : &r->mix_walk.sources[source].sampler;
 }
 
-/* Moves to the next stretch. Sets words: where it begins and ends, where the run
-   stood still, and where it went on, epoch and step each; the ranks. */
+/* Moves to the next stretch. Sets words: where it begins and ends, epoch and
+   step each; the ranks. */
 WEB(int, next, (reading *r))
 {
     history_stretch *stretch = stretch_of(r);
@@ -321,8 +321,8 @@ WEB(int, next, (reading *r))
                          ? history_next(&r->walk)
                          : history_mix_next(&r->mix_walk);
 
-    memcpy(words, &stretch->begin_epoch, 64); /* to to_step: side by side */
-    words[8] = sampler_in(r, 0)->run.shape.world_size;
+    memcpy(words, &stretch->begin_epoch, 32); /* to end_step: side by side */
+    words[4] = sampler_in(r, 0)->run.shape.world_size;
     return code;
 }
 
@@ -364,12 +364,17 @@ WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step))
     return code;
 }
 
-/* Whether the run passed over a step at the stretch's end, and it existed. (This
-   may take a mix past its stretch.) */
+/* Whether the run passed over a step at the stretch's end, and it existed. Sets
+   words: where the run stood still and where it went on, epoch and step each.
+   */
 WEB(int, skipped, (reading *r, uint64_t epoch, uint64_t step))
 {
-    return history_skipped(stretch_of(r), epoch, step) &&
-           web_at(r, 0, epoch, step) > 0;
+    const history_stretch *stretch = stretch_of(r);
+    const int skipped = history_skipped(stretch, epoch, step) &&
+                        web_at(r, 0, epoch, step) > 0;
+
+    memcpy(words, &stretch->from_epoch, 32); /* to to_step */
+    return skipped;
 }
 
 /* words: step, rank, slot, position */

@@ -807,6 +807,18 @@ test("a skip right after a resume on fewer ranks", () => {
     }
 });
 
+test("a skip of a step that was there only later", () => {
+    const { history } = runOf({ numSamples: 20, order: "sequential" }, go(5),
+                              (run) => run.begin(1), (run) => run.begin(0),
+                              (run) => run.resize(50), (run) => run.seek(10),
+                              go(1), (run) => run.begin(1), go(1));
+    for (const step of [25, 49])
+        assert.throws(() => history.at(step, { epoch: 0 }), {
+            message: `step ${step} of epoch 0: skipped at step 11 of epoch 0 ` +
+                     "by a begin to 1" });
+    assert.throws(() => history.at(50, { epoch: 0 }), { kind: "EUNSERVED" });
+});
+
 test("samples of an epoch within a step", () => {
     const run = runOf({ numSamples: 5, batchSize: 12, tail: "carry" }, go(2),
                       (one) => one.seek(4), go(1));
@@ -1044,6 +1056,10 @@ test("arguments of recorded samplers, mixes and histories", () => {
     refuses([run], () => run.history.locate(1, { source: 0 }), /^TypeError/);
     refuses([run], () => run.history.at(1, { rank: 1 }),
             /^RangeError: step 1 of epoch 0: rank must be below 1, not 1/);
+    const ended = runOf(DESC, go(130)); // an epoch of 125 steps
+    for (const rank of [0, 1])
+        refuses([ended], () => ended.history.at(125, { epoch: 0, rank }), {
+            message: "step 125 of epoch 0: the run has not served it" });
     refuses([run], () => run.history.at(1, { ranks: 1 }), /^TypeError/);
     refuses([run], () => run.history.locate(500),
             /^RangeError: index must be below 500, not 500/);

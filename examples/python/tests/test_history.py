@@ -835,6 +835,41 @@ class Histories(unittest.TestCase):
                     one.at(step)
                 self.assertEqual(self.ask("--steps", step), (1, [why + "\n"]))
 
+    def test_skips_of_steps_that_were_not_there(self):
+        """The first skip that passed over a step when there was one."""
+        grown = Sampler(20, 0, 1, 1, shuffle=False)
+        for _ in range(5):
+            next(grown)
+        grown.begin(1)
+        grown.begin(0)
+        grown.resize(50)
+        grown.seek(10)
+        next(grown)
+        # This epoch has 75 turns, the next ones have 16; then they have more.
+        mix = Mix([8, 8], 0, 1, 1, stop="restart", weights=[1, 100])
+        for _ in range(60):
+            next(mix)
+        mix.weigh([1, 1])
+        for _ in range(5):
+            next(mix)
+        mix.begin(3)
+        next(mix)
+        mix.begin(0)
+        mix.weigh([1, 2])
+        next(mix)
+        for one, epoch, there, place in (grown, 0, 40, 11), (mix, 2, 18, 1):
+            one.begin(4)
+            with open(self.path, "wb") as file:
+                file.write(one.save())
+            for step in there, there + 2, 99:
+                why = ("the run has not served it" if step == 99 else
+                       f"skipped at step {place} of epoch 0 by a begin to 4")
+                why = f"step {step} of epoch {epoch}: {why}"
+                with self.assertRaisesRegex(ValueError, f"^{why}$"):
+                    one.at(step, epoch=epoch)
+                self.assertEqual(self.ask("--steps", step, "--epoch", epoch),
+                                 (1, [why + "\n"]))
+
     def test_a_sample_that_comes_often(self):
         """Its places are printed as they are found."""
         mix = Mix([1, 50], 0, 1, 1, stop="never")
