@@ -264,10 +264,6 @@ static void explain(uint64_t step)
             break;
         }
     }
-    if (history_before(&saved, r.epoch, step, epoch, begin))
-        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": this history "
-                     "knows step %" PRIu64 " of epoch %" PRIu64 " and later",
-                     step, r.epoch, begin, epoch);
     if (history_before(&saved, r.epoch, 0, epoch, begin))
         example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": " NOT_SINCE
                      "%s%s", step, r.epoch, begin, epoch, *why ? "; " : "",

@@ -226,14 +226,8 @@ class Record:
         said = f"step {step} of epoch {epoch}: "
         unknown = (None if self.knows_all_of(epoch) else
                    self.not_served(epoch))
-        for number, stretch in enumerate(self.stretches()):
-            begin = stretch.begin_epoch, stretch.begin_step
+        for stretch in self.stretches():
             unit = self._unit(epoch, step)
-            if number == 0 and c.record_before(self._record, epoch, unit,
-                                               *begin):
-                return said + (
-                    f"this state knows step {self._number(begin[1])} of epoch "
-                    f"{begin[0]} and later; ask an earlier one")
             if (c.record_skipped(self._record, epoch, unit) and
                     self._exists(epoch, unit)):
                 by = (f"seek to {self._number(stretch.to_step)}"
