@@ -382,7 +382,7 @@ export class History extends Tagged {
     }
 
     #name(epoch, step) {
-        return `${this.#sources > 0n ? "turn" : "step"} ${step} of epoch ` +
+        return `${this.#samples > 0n ? "step" : "turn"} ${step} of epoch ` +
                epoch;
     }
 
@@ -501,7 +501,7 @@ export class History extends Tagged {
         if (samples > 0n && number >= samples)
             throw outside("index", number, samples);
         const why = this.#unknown(`sample ${number} in epoch ${epoch}`, epoch);
-        if (places.length === 0 && why)
+        if (limit > 0 && places.length === 0 && why)
             throw why;
         return places.map((place) => ({ epoch: give(this, epoch),
                                         ...placeIn(this, place) }));
