@@ -406,8 +406,8 @@ export class History extends Tagged {
         return `skipped at ${this.#name(from, at)} by a ${how}`;
     }
 
-    /* What a rank had in a step. The main module computes it, with a copy of the
-       struct that C has made. */
+    /* What a rank had in a step. The main module computes it, with a copy of
+       the struct that C has made. */
     #serving(r, rank, epoch, step, { worldSize }) {
         check(c.at(r, rank, epoch, step));
         const words = told(5), count = Number(this.#sources);

@@ -333,8 +333,8 @@ static size_t check_stretch(const history_walk *walk, size_t at)
     return at;
 }
 
-/* Only a seek forward, and the beginning of an epoch, skip. What was done at one
-   place skips all steps from there to where the run went on, and no others:
+/* Only a seek forward, and the beginning of an epoch, skip. What was done at
+   one place skips all steps from there to where the run went on, and no others:
    `left` is the first one that no stretch of these has skipped yet. */
 static void check_skips(const history_stretch *one, uint64_t *left)
 {

@@ -783,7 +783,7 @@ test("states without a history", () => {
     const ofMix = new History(mix.save());
     same(ofMix.since, { epoch: 0, step: 1 });
     assert.throws(() => ofMix.at(0),
-                  /^SteeringError: turn 0 of epoch 0: not served since turn 1 /);
+                  /^SteeringError: turn 0 of epoch 0: not served since turn 1/);
     const recorded = new RecordedMix([DESC, DESC]);
     recorded.load(mix.save());
     same(recorded.next().source, recorded.history.at(1)[0].source);
@@ -1195,7 +1195,7 @@ test("a schedule: what any turn serves, by the mix, too", () => {
     refuses([mix, late], () => mix.seek(0), { kind: "ETURN" });
 });
 
-test("a schedule goes back to before its history, which has what was served", () => {
+test("a schedule goes back to before where its history begins", () => {
     const mix = new RecordedMix([{ numSamples: 50 },
                                  { numSamples: 40, stream: 1 }],
                                 { stop: "never" });
