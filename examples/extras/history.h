@@ -32,9 +32,9 @@
              history_at(&walk, rank, epoch, step, batch, &count);
 
    A step that was served twice is in two stretches. One that no stretch has,
-   but that is between a stretch's end and the seek that ended it, was skipped:
-   see history_skipped. For mixes, "step" is the turn, and the functions have
-   _mix in their names. The time of a walk grows with the events alone. */
+   but that a seek passed over, was skipped: see history_skipped. For mixes,
+   "step" is the turn, and the functions have _mix in their names. The time of a
+   walk grows with the events alone. */
 #ifndef HISTORY_H
 #define HISTORY_H
 
@@ -375,8 +375,10 @@ typedef struct history_stretch {
     history_log log;
     uint64_t begin_epoch, begin_step;
     uint64_t end_epoch, end_step; /* the first place that is not in it */
-    uint32_t kind;                /* of the event there; 0: the present */
-    uint64_t to_epoch, to_step;   /* where the run went on from there */
+    /* Where it stood still, and then went on: not always here, as it may have
+       done several things on its way. */
+    uint64_t from_epoch, from_step, to_epoch, to_step;
+    uint32_t kind;                /* of the event at the end; 0: the present */
     size_t at;                    /* private: of that event; 0: not begun */
     size_t after;                 /* private: of the first one that happened
                                      when the run had gone on */
@@ -400,30 +402,37 @@ static inline void history_start(history_stretch *stretch,
     stretch->now_step = step;
 }
 
-/* Finds where the run went on from the stretch's end, unless the stretch is one
-   of those on the way there. What is one thing to whoever did it may be many
-   events: a seek over the stages of a schedule, say. They are all where the one
-   before leads; the begin of another epoch is the last. */
+/* Takes a place, at which an event happened, to where it led. */
+static inline void history_take(const history_event *event, uint64_t *epoch,
+                                uint64_t *step)
+{
+    if (event->kind == HISTORY_SEEK)
+        *step = history_word(event->words);
+    if (event->kind == HISTORY_EPOCH) {
+        *epoch = history_word(event->words);
+        *step = 0;
+    }
+}
+
+/* Finds where the run went on from the stretch's end. What is one thing to
+   whoever did it may be many events: a seek over the stages of a schedule, say.
+   They are all where the one before leads; the begin of another epoch is the
+   last. */
 static inline void history_lead(history_stretch *stretch)
 {
     const history_log *log = &stretch->log;
     size_t at = stretch->at;
 
-    if (at < stretch->after)
-        return;
-    for (; at < log->size && stretch->to_epoch == stretch->end_epoch;
+    stretch->from_epoch = stretch->to_epoch = stretch->end_epoch;
+    stretch->from_step = stretch->to_step = stretch->end_step;
+    for (; at < log->size && stretch->to_epoch == stretch->from_epoch;
          stretch->after = at) {
         const history_event event = history_event_at(log, at);
 
         if (event.step != stretch->to_step ||
             (!log->carry && event.epoch != stretch->to_epoch))
             return;
-        if (event.kind == HISTORY_SEEK)
-            stretch->to_step = history_word(event.words);
-        if (event.kind == HISTORY_EPOCH) {
-            stretch->to_epoch = history_word(event.words);
-            stretch->to_step = 0;
-        }
+        history_take(&event, &stretch->to_epoch, &stretch->to_step);
         at += event.size;
     }
 }
@@ -436,17 +445,18 @@ static inline int history_begin_at(history_stretch *stretch, uint64_t epoch,
     stretch->begin_epoch = epoch;
     stretch->begin_step = step;
     stretch->kind = 0;
-    stretch->end_epoch = stretch->to_epoch = stretch->now_epoch;
-    stretch->end_step = stretch->to_step = stretch->now_step;
+    stretch->end_epoch = stretch->now_epoch;
+    stretch->end_step = stretch->now_step;
     if (stretch->at < stretch->log.size) {
         const history_event event =
             history_event_at(&stretch->log, stretch->at);
 
         stretch->kind = event.kind;
-        stretch->end_epoch = stretch->to_epoch = event.epoch;
-        stretch->end_step = stretch->to_step = event.step;
-        history_lead(stretch);
+        stretch->end_epoch = event.epoch;
+        stretch->end_step = event.step;
     }
+    if (stretch->at >= stretch->after) /* not on the way */
+        history_lead(stretch);
     if (history_before(&stretch->log, stretch->end_epoch, stretch->end_step,
                        epoch, step))
         return HISTORY_EORDER;
@@ -465,15 +475,27 @@ static inline int history_served(const history_stretch *stretch, uint64_t epoch,
 }
 
 /* Whether the run passed over a step at the stretch's end: by a seek from
-   end_step to to_step, or, if to_epoch is not end_epoch, by the beginning of
-   to_epoch. It need not exist either: history_at says so, too. (After that a
-   walk over a mix's history may be past its stretch, and has to end.) */
+   from_step to to_step, or, if to_epoch is not from_epoch, by the beginning of
+   to_epoch. It need not exist either: history_at says so, too, as its shape was
+   then. */
 static inline int history_skipped(const history_stretch *stretch,
                                   uint64_t epoch, uint64_t step)
 {
-    return !history_before(&stretch->log, epoch, step, stretch->end_epoch,
+    const history_log *log = &stretch->log;
+    uint64_t to_epoch = stretch->end_epoch, to_step = stretch->end_step;
+
+    if (stretch->kind != 0) {
+        const history_event event = history_event_at(log, stretch->at);
+
+        history_take(&event, &to_epoch, &to_step);
+    }
+    /* This one event did, and all that was done with it. */
+    return !history_before(log, epoch, step, stretch->end_epoch,
                            stretch->end_step) &&
-           history_before(&stretch->log, epoch, step, stretch->to_epoch,
+           history_before(log, epoch, step, to_epoch, to_step) &&
+           !history_before(log, epoch, step, stretch->from_epoch,
+                           stretch->from_step) &&
+           history_before(log, epoch, step, stretch->to_epoch,
                           stretch->to_step);
 }
 
@@ -1543,8 +1565,8 @@ static inline void history_mix_open(history_mix_walk *walk,
     walk->state = state;
 }
 
-/* As history_next. */
-static inline int history_mix_next(history_mix_walk *walk)
+/* As history_next, where the mix is in the stretch. */
+static inline int history_mix_next_on(history_mix_walk *walk)
 {
     history_stretch *stretch = &walk->stretch;
     const history_log *log = &stretch->log;
@@ -1595,8 +1617,19 @@ static inline int history_mix_again(history_mix_walk *walk)
         return history_mix_settle(walk);
     walk->stretch.at = walk->stretch.after = 0;
     while (code == 1 && walk->stretch.at != at) /* ends where it was */
-        code = history_mix_next(walk);
+        code = history_mix_next_on(walk);
     return code == 1 ? history_mix_settle(walk) : code;
+}
+
+/* As history_next. A question may have taken the mix past the stretch. */
+static inline int history_mix_next(history_mix_walk *walk)
+{
+    const history_stretch *stretch = &walk->stretch;
+    int code = STATESAMPLER_OK;
+
+    if (stretch->at != 0 && history_earlier(stretch->end_epoch, walk->epoch))
+        code = history_mix_again(walk);
+    return code == STATESAMPLER_OK ? history_mix_next_on(walk) : code;
 }
 
 /* A rank's samples in a turn that the stretch has served, as mix_at gives

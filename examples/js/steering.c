@@ -179,6 +179,7 @@ WEB(int, mix_begin, (history *h, statesampler_mix *mix,
     history_add(h, statesampler_mix_epoch(begun));
     for (i = 0; i < begun->num_sources; i++)
         history_add(h, statesampler_epoch(&mix_at(begun)->sources[i].sampler));
+    h->first_turn = 0;
     history_mix_led_to(h, begun);
     return STATESAMPLER_OK;
 }
@@ -312,7 +313,7 @@ static const statesampler *sampler_in(const reading *r, uint32_t source)
 }
 
 /* Moves to the next stretch. Sets words: where it begins and ends, epoch and
-   step each, and where the run went on; the ranks. */
+   step each; the ranks. */
 WEB(int, next, (reading *r))
 {
     history_stretch *stretch = stretch_of(r);
@@ -321,8 +322,7 @@ WEB(int, next, (reading *r))
                          : history_mix_next(&r->mix_walk);
 
     memcpy(words, &stretch->begin_epoch, 32); /* to end_step: side by side */
-    memcpy(words + 4, &stretch->to_epoch, 16);
-    words[6] = sampler_in(r, 0)->run.shape.world_size;
+    words[4] = sampler_in(r, 0)->run.shape.world_size;
     return code;
 }
 
@@ -362,6 +362,19 @@ WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step))
     words[1] = source;
     words[2] = epoch;
     return code;
+}
+
+/* Whether the run passed over a step at the stretch's end, and it existed. Sets
+   words: where the run stood still and where it went on, epoch and step each.
+   */
+WEB(int, skipped, (reading *r, uint64_t epoch, uint64_t step))
+{
+    const history_stretch *stretch = stretch_of(r);
+    const int skipped = history_skipped(stretch, epoch, step) &&
+                        web_at(r, 0, epoch, step) > 0;
+
+    memcpy(words, &stretch->from_epoch, 32); /* to to_step */
+    return skipped;
 }
 
 /* words: step, rank, slot, position */

@@ -289,9 +289,8 @@ export class RecordedMix extends recorded(
 /* --- history -------------------------------------------------------------- */
 
 /* The words of `next`, by name; places are an epoch and a step. */
-const stretchOf = ([epoch, step, endEpoch, end, toEpoch, to, worldSize]) =>
-    ({ begin: [epoch, step], end: [endEpoch, end], to: [toEpoch, to],
-       worldSize });
+const stretchOf = ([epoch, step, endEpoch, end, worldSize]) =>
+    ({ begin: [epoch, step], end: [endEpoch, end], worldSize });
 
 /* Whether C has found a sample: what is out of range has not been served. */
 function found(code) {
@@ -378,12 +377,12 @@ export class History extends Tagged {
     #stretches(use) {
         if (this.#used > 0)
             this.#walk((r) => {
-                while (check(c.next(r)) === 1 && !use(r, stretchOf(told(7))));
+                while (check(c.next(r)) === 1 && !use(r, stretchOf(told(5))));
             });
     }
 
     #name(epoch, step) {
-        return `${this.#sources > 0n ? "turn" : "step"} ${step} of epoch ` +
+        return `${this.#samples > 0n ? "step" : "turn"} ${step} of epoch ` +
                epoch;
     }
 
@@ -401,16 +400,16 @@ export class History extends Tagged {
                 this.#name(...this.#since)}, where this history begins`) : null;
     }
 
-    #skipped({ end, to: [epoch, step] }) {
-        const how = epoch === end[0] ? `seek to ${step}` : `begin to ${epoch}`;
-        return `skipped at ${this.#name(...end)} by a ${how}`;
+    /* By the words of `skipped`. */
+    #skipped([from, at, to, step]) {
+        const how = from === to ? `seek to ${step}` : `begin to ${to}`;
+        return `skipped at ${this.#name(from, at)} by a ${how}`;
     }
 
-    /* What a rank had in a step; null past the end of the epoch. The main
-       module computes it, with a copy of the struct that C has made. */
+    /* What a rank had in a step. The main module computes it, with a copy of
+       the struct that C has made. */
     #serving(r, rank, epoch, step, { worldSize }) {
-        if (check(c.at(r, rank, epoch, step)) === 0)
-            return null;
+        check(c.at(r, rank, epoch, step));
         const words = told(5), count = Number(this.#sources);
         const [most, source, , at, sources] = Array.from(words, Number);
         const head = count > 0 ? main.mix_bytes(0) : SAMPLER;
@@ -439,24 +438,22 @@ export class History extends Tagged {
         const isBefore = (place) => this.#isBefore(epoch, at, place);
         let why;
         this.#stretches((r, stretch) => {
-            if (!isBefore(stretch.end) || isBefore(stretch.begin))
+            if (!isBefore(stretch.end) || isBefore(stretch.begin) ||
+                check(c.at(r, 0, epoch, at)) === 0) /* the epoch has ended */
                 return;
             if (rank >= stretch.worldSize)
                 why ??= outside(`${what}: rank`, rank, stretch.worldSize);
             else
                 servings.push(this.#serving(r, rank, epoch, at, stretch));
         });
-        const all = servings.filter((one) => one !== null);
-        if (all.length > 0)
-            return all;
+        if (servings.length > 0)
+            return servings;
         why ??= this.#unknown(what, epoch);
         let skipped;
-        this.#stretches((r, stretch) => {
-            const passed = !isBefore(stretch.end) && isBefore(stretch.to);
-            /* (This may take a mix past its stretch: it is the last.) */
-            if (passed && c.at(r, 0, epoch, at) > 0)
-                skipped = this.#skipped(stretch);
-            return passed;
+        this.#stretches((r) => {
+            if (c.skipped(r, epoch, at))
+                skipped = this.#skipped(told(4));
+            return skipped;
         });
         if (why?.kind && skipped)
             why.message += "; " + skipped;
@@ -504,7 +501,7 @@ export class History extends Tagged {
         if (samples > 0n && number >= samples)
             throw outside("index", number, samples);
         const why = this.#unknown(`sample ${number} in epoch ${epoch}`, epoch);
-        if (places.length === 0 && why)
+        if (limit > 0 && places.length === 0 && why)
             throw why;
         return places.map((place) => ({ epoch: give(this, epoch),
                                         ...placeIn(this, place) }));

@@ -333,22 +333,34 @@ static size_t check_stretch(const history_walk *walk, size_t at)
     return at;
 }
 
-/* Only a seek forward, and the beginning of an epoch, skip. */
-static void check_skips(const history_stretch *one)
+/* Only a seek forward, and the beginning of an epoch, skip. What was done at
+   one place skips all steps from there to where the run went on, and no others:
+   `left` is the first one that no stretch of these has skipped yet. */
+static void check_skips(const history_stretch *one, uint64_t *left)
 {
-    if (one->to_epoch == one->end_epoch && one->to_step > one->end_step) {
-        CHECK(history_skipped(one, one->end_epoch, one->end_step));
-        CHECK(history_skipped(one, one->end_epoch, one->to_step - 1));
-        CHECK(!history_skipped(one, one->end_epoch, one->to_step));
-    } else if (one->to_epoch == one->end_epoch) {
-        CHECK(!history_skipped(one, one->end_epoch, one->end_step));
-    }
+    const uint64_t epoch = one->from_epoch;
+    uint64_t step, most;
+
+    if (one->end_epoch == epoch && one->end_step == one->from_step)
+        *left = one->from_step;
+    most = *left + 20; /* no seek goes so far */
+    for (step = *left < 20 ? 0 : *left - 20; step < most; step++)
+        if (history_skipped(one, epoch, step)) {
+            CHECK(step >= one->from_step && step >= one->end_step);
+            CHECK(one->to_epoch != epoch || step < one->to_step);
+            CHECK(one->kind == HISTORY_SEEK || one->kind == HISTORY_EPOCH);
+            *left += step == *left;
+        }
+    if (one->kind != 0 && one->to_epoch == epoch &&
+        one->at + history_event_at(&one->log, one->at).size == one->after)
+        CHECK(*left >= one->to_step);
     CHECK(!history_served(one, one->end_epoch, one->end_step));
 }
 
 static void check_walk(const run *r)
 {
     history_walk walk;
+    uint64_t left = 0;
     size_t at = 0;
     int code;
 
@@ -356,7 +368,7 @@ static void check_walk(const run *r)
                  statesampler_step(&r->s));
     while ((code = history_next(&walk)) == 1) {
         at = check_stretch(&walk, at);
-        check_skips(&walk.stretch);
+        check_skips(&walk.stretch, &left);
     }
     CHECK(code == 0 && history_next(&walk) == 0);
     CHECK(at == r->steps);
@@ -778,6 +790,7 @@ static void test_mixes(int cases, int least, int most)
 
     for (k = 0; k < cases; k++) {
         size_t at = 0, stretches = 0;
+        uint64_t skipped = 0;
 
         begin_mix(&r);
         left = least + (int)check_random((uint64_t)(most - least));
@@ -789,7 +802,7 @@ static void test_mixes(int cases, int least, int most)
         while ((code = history_mix_next(&walk)) == 1) {
             begins[stretches++] = at;
             at = check_turns(&r, &walk, at);
-            check_skips(&walk.stretch);
+            check_skips(&walk.stretch, &skipped);
         }
         CHECK(code == 0 && history_mix_next(&walk) == 0);
         CHECK(at == r.steps);
@@ -1209,13 +1222,15 @@ static void check_one_skip(stage_run *r, schedule *s)
                      r->other_weights, r->state);
     while (history_mix_next(&walk) == 1) {
         const history_stretch *one = &walk.stretch;
+        uint64_t turn;
 
-        if (one->to_step <= one->end_step)
-            continue;
-        CHECK(one->end_step == from && one->to_step == from + 70);
-        skips++;
+        for (turn = 0; turn < from + 99; turn++)
+            if (history_skipped(one, 0, turn)) {
+                CHECK(one->from_step == from && one->to_step == from + 70);
+                skips++;
+            }
     }
-    CHECK(skips == 1);
+    CHECK(skips == 70);
 }
 
 /* The history of a schedule has each of its stages. It has no begin, so that no
@@ -1866,6 +1881,43 @@ static int many_runs(int cases)
     return check_done("history");
 }
 
+/* A seek right after a resume on fewer ranks skips steps that the epoch did not
+   have on the ranks before. */
+static void test_skip_on_fewer_ranks(void)
+{
+    static unsigned char memory[HISTORY_BYTES(9)];
+    uint64_t step, epoch, out[10];
+    statesampler_desc d;
+    statesampler s;
+    history_walk walk;
+    history h;
+    size_t count;
+
+    memset(&d, 0, sizeof d);
+    d.num_samples = 1000;
+    d.world_size = 8;
+    d.batch_size = 10;
+    CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
+    CHECK(history_init(&h, memory, sizeof memory, &s) == STATESAMPLER_OK);
+    CHECK(statesampler_seek(&s, 5) == STATESAMPLER_OK); /* of 13 */
+    CHECK(history_reshape(&h, &s, 0, 2, 10) == STATESAMPLER_OK);
+    CHECK(history_seek(&h, &s, 20) == STATESAMPLER_OK);
+    for (epoch = 0; epoch < 2; epoch++) {
+        for (step = 0; step < 60; step++) {
+            int skips = 0;
+
+            history_open(&walk, &h.log, epoch, epoch == 0 ? 20 : 0);
+            while (history_next(&walk) == 1)
+                if (history_skipped(&walk.stretch, 0, step)) {
+                    CHECK(walk.stretch.from_step == 5);
+                    skips += history_at(&walk, 0, 0, step, out, &count);
+                }
+            CHECK(skips == (step >= 5 && step < (epoch == 0 ? 20 : 35)));
+        }
+        CHECK(history_begin(&h, &s, 1) == STATESAMPLER_OK);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const int reduced = check_reduced(argc, argv);
@@ -1898,6 +1950,7 @@ int main(int argc, char **argv)
     test_mix_begun_amid();
     test_mix_refusals();
     test_other_events();
+    test_skip_on_fewer_ranks();
     test_sentences();
     return check_done("history");
 }

@@ -764,6 +764,7 @@ test("states without a history", () => {
     const unknown = range(500).filter((index) => !batch.includes(index));
     assert.throws(() => history.locate(unknown[0]), before);
     same(history.locate(batch[1])[0].slot, 1);
+    same(history.locate(batch[1], { limit: 0 }), []);
     same(history.locate(unknown[0], { epoch: 1 }), []);
     /* Back, for a sampler that keeps none. */
     plain.load(history.state);
@@ -781,12 +782,43 @@ test("states without a history", () => {
     mix.next();
     const ofMix = new History(mix.save());
     same(ofMix.since, { epoch: 0, step: 1 });
-    assert.throws(() => ofMix.at(0), { kind: "EUNKNOWN" });
+    assert.throws(() => ofMix.at(0),
+                  /^SteeringError: turn 0 of epoch 0: not served since turn 1/);
     const recorded = new RecordedMix([DESC, DESC]);
     recorded.load(mix.save());
     same(recorded.next().source, recorded.history.at(1)[0].source);
     assert.throws(() => recorded.history.at(0),
                   /turn 0 of epoch 0: not served since turn 1 of epoch 0, /);
+});
+
+test("a skip right after a resume on fewer ranks", () => {
+    const desc = { numSamples: 1000, batchSize: 10 };
+    for (const [kind, what, name] of [[RecordedSampler, desc, "step"],
+                                      [RecordedMix, [desc], "turn"]]) {
+        const made = (worldSize) => kind === RecordedMix
+            ? new kind(what, { worldSize }) : new kind({ ...what, worldSize });
+        const first = made(8), run = made(2); // an epoch of 13 steps
+        range(5).forEach(() => first.next());
+        run.load(first.save());
+        run.seek(20);
+        run.next();
+        for (const step of [5, 6, 13, 19])
+            assert.throws(() => run.history.at(step), { kind: "ESKIPPED",
+                message: `${name} ${step} of epoch 0: skipped at ${name} 5 ` +
+                         "of epoch 0 by a seek to 20" });
+    }
+});
+
+test("a skip of a step that was there only later", () => {
+    const { history } = runOf({ numSamples: 20, order: "sequential" }, go(5),
+                              (run) => run.begin(1), (run) => run.begin(0),
+                              (run) => run.resize(50), (run) => run.seek(10),
+                              go(1), (run) => run.begin(1), go(1));
+    for (const step of [25, 49])
+        assert.throws(() => history.at(step, { epoch: 0 }), {
+            message: `step ${step} of epoch 0: skipped at step 11 of epoch 0 ` +
+                     "by a begin to 1" });
+    assert.throws(() => history.at(50, { epoch: 0 }), { kind: "EUNSERVED" });
 });
 
 test("samples of an epoch within a step", () => {
@@ -1026,6 +1058,10 @@ test("arguments of recorded samplers, mixes and histories", () => {
     refuses([run], () => run.history.locate(1, { source: 0 }), /^TypeError/);
     refuses([run], () => run.history.at(1, { rank: 1 }),
             /^RangeError: step 1 of epoch 0: rank must be below 1, not 1/);
+    const ended = runOf(DESC, go(130)); // an epoch of 125 steps
+    for (const rank of [0, 1])
+        refuses([ended], () => ended.history.at(125, { epoch: 0, rank }), {
+            message: "step 125 of epoch 0: the run has not served it" });
     refuses([run], () => run.history.at(1, { ranks: 1 }), /^TypeError/);
     refuses([run], () => run.history.locate(500),
             /^RangeError: index must be below 500, not 500/);
@@ -1157,6 +1193,29 @@ test("a schedule: what any turn serves, by the mix, too", () => {
     same(plain(mix.next()), plain(whole.next()));
     assert.throws(() => mix.at(0), { kind: "ETURN" });
     refuses([mix, late], () => mix.seek(0), { kind: "ETURN" });
+});
+
+test("a schedule goes back to before where its history begins", () => {
+    const mix = new RecordedMix([{ numSamples: 50 },
+                                 { numSamples: 40, stream: 1 }],
+                                { stop: "never" });
+    const schedule = new Schedule(mix, () => ({ turns: 4, shares: [1, 2] }));
+    const plain = ({ source, indices }) => [source, ...indices];
+    range(11).forEach(() => mix.next());
+    mix.load(mix.history.state); // begins a history, in mid-stage
+    const log = range(40).map(() => []);
+    for (const to of [11, 6, 2, 9, 30, 3, 12]) {
+        schedule.seek(to);
+        same(mix.turn, to);
+        log[to].push(plain(mix.next()));
+    }
+    const { history } = mix;
+    log.forEach((served, turn) => {
+        if (served.length > 0)
+            same(history.at(turn).map(plain), served);
+        else
+            assert.throws(() => history.at(turn), SteeringError);
+    });
 });
 
 /* A question about a turn plans on from the last one, and still answers what a

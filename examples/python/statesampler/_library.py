@@ -171,8 +171,8 @@ class Stretch(ctypes.Structure):
     _fields_ = [
         ("bytes", ctypes.c_void_p), ("size", _size), ("num_sources", _u32),
         ("carry", _u32), ("begin_epoch", _u64), ("begin_step", _u64),
-        ("end_epoch", _u64), ("end_step", _u64), ("kind", _u32),
-        ("to_epoch", _u64), ("to_step", _u64)]
+        ("end_epoch", _u64), ("end_step", _u64), ("from_epoch", _u64),
+        ("from_step", _u64), ("to_epoch", _u64), ("to_step", _u64)]
 
 
 class Stages(ctypes.Structure):

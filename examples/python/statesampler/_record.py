@@ -226,22 +226,16 @@ class Record:
         said = f"step {step} of epoch {epoch}: "
         unknown = (None if self.knows_all_of(epoch) else
                    self.not_served(epoch))
-        for number, stretch in enumerate(self.stretches()):
-            begin = stretch.begin_epoch, stretch.begin_step
+        for stretch in self.stretches():
             unit = self._unit(epoch, step)
-            if number == 0 and c.record_before(self._record, epoch, unit,
-                                               *begin):
-                return said + (
-                    f"this state knows step {self._number(begin[1])} of epoch "
-                    f"{begin[0]} and later; ask an earlier one")
             if (c.record_skipped(self._record, epoch, unit) and
                     self._exists(epoch, unit)):
                 by = (f"seek to {self._number(stretch.to_step)}"
-                      if stretch.to_epoch == stretch.end_epoch
+                      if stretch.to_epoch == stretch.from_epoch
                       else f"begin to {stretch.to_epoch}")
                 return said + (unknown + "; " if unknown else "") + (
-                    f"skipped at step {self._number(stretch.end_step)} of "
-                    f"epoch {stretch.end_epoch} by a {by}")
+                    f"skipped at step {self._number(stretch.from_step)} of "
+                    f"epoch {stretch.from_epoch} by a {by}")
         return said + (unknown or "the run has not served it")
 
 

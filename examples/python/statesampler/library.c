@@ -580,20 +580,8 @@ EXPORT(const history_stretch *, record_stretch, (const record *r))
 
 EXPORT(int, record_next, (record *r))
 {
-    history_mix_walk *mix = &r->mix;
-
-    if (r->log.num_sources == 0) {
-        return history_next(&r->walk);
-    }
-    /* Not where it was only left behind, as it then goes on faster. */
-    if (mix->stretch.at != 0 && mix->epoch != mix->stretch.begin_epoch) {
-        int code = history_mix_again(mix);
-
-        if (code != STATESAMPLER_OK) {
-            return code;
-        }
-    }
-    return history_mix_next(mix);
+    return r->log.num_sources == 0 ? history_next(&r->walk)
+                                   : history_mix_next(&r->mix);
 }
 
 /* Goes to the next stretch that has served one of these steps of an epoch. (The
