@@ -2,22 +2,12 @@
 import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
          Shape, Source, Stop, Turn, Whole } from "./statesampler.mjs";
 
-/** An error of a history or a schedule. Its kind:
+/** An error of a history or a schedule, of which the message says what is
+    wrong. Its kind is that of history.h or schedule.h, without the name of
+    the header, or
     ESKIPPED   the run has skipped the step
     EUNSERVED  the run has not served it
-    EUNKNOWN   not served since the history begins
-    EOTHER     the history and the state are of two runs
-    EORDER     an event is after the state
-    ESHARES    a share is negative or not finite, or all are 0
-    ETURNS     a stage should have 1 to 2^28 turns, and 2^50 tokens
-    EMEANS     means are not of all sources and stages
-    ESTOP      the mix should have the stop rule "never"
-    ETURN      the mix is elsewhere, or an earlier stage is not known
-    ETOKENS    of tokens, other stages are not known
-    ELATER     the sample is in none of the stages
-    ESTEPS     a source with a share has no steps
-    EHAD       a source was not told of
-    EWEIGHTS   the mix has not the weights of its stage */
+    EUNKNOWN   not served since the history begins */
 export class SteeringError extends Error {
     constructor(kind: SteeringError["kind"], message: string);
     readonly kind: "ESKIPPED" | "EUNSERVED" | "EUNKNOWN" | "EOTHER" | "EORDER" |

@@ -19,14 +19,14 @@ mkdir -p "$out"
 options="-std=c99 -Wall -Werror -Wno-unused-command-line-argument
     -I. -Iexamples/extras -nostdlibinc -fomit-frame-pointer
     -isystem $here/include -include $here/processor.h -fvisibility=hidden
-    -fno-builtin-memcmp -fno-stack-protector -fno-unwind-tables
-    -fno-asynchronous-unwind-tables"
+    -fno-builtin-memcmp -ffunction-sections -fno-stack-protector
+    -fno-unwind-tables -fno-asynchronous-unwind-tables"
 
 # The library is small: a fifth of the wheel less than with -O2. What counts is
-# as fast, as the header keeps its code for speed without __OPTIMIZE_SIZE__, loops
-# over a few vectors are unrolled, or they are not in registers, and what is as
-# short as the header's helpers is inline. Functions of what repeats, as clang
-# makes them for ARM, are less code, but more when it is packed.
+# as fast, as the header keeps its code for speed without __OPTIMIZE_SIZE__, and
+# loops over a few vectors are unrolled, or they are not in registers. Functions
+# of what repeats, as clang makes them for ARM, are less code, but more when it is
+# packed.
 small="-Oz -U__OPTIMIZE_SIZE__ -mno-outline -mllvm -unroll-threshold=100
     -mllvm -inline-threshold=0"
 
