@@ -9,7 +9,7 @@
 #                         of npm in build/npm: 1.6 GB to download, 7.3 GB on
 #                         disk
 #     make deps-npm       install those of npm alone
-#     make test           run every test, by CTest: about 12 minutes;
+#     make test           run every test, by CTest: about 11 minutes;
 #                         ONLY=pattern runs those that match, JOBS so many at a
 #                         time; make tests is the same
 #     make bench          measure speed, memory and resumes: tables, plots
