@@ -476,13 +476,13 @@ export class History extends Tagged {
 
     /* The places at which a sample was served in an epoch, up to a limit. */
     locate(index, options = {}) {
-        const ofMix = this.#sources > 0n;
+        const ofMix = this.#samples === 0n; /* perhaps without a history */
         const asked = known(options, { epoch: this.#epoch, limit: 1000,
                                        ...ofMix && { source: undefined } });
         const limit = half("limit", asked.limit);
         const number = big("index", index), epoch = big("epoch", asked.epoch);
         const source = ofMix ? half("source", asked.source) : 0;
-        if (ofMix && source >= this.#sources)
+        if (ofMix && this.#used > 0 && source >= this.#sources)
             throw outside("source", source, this.#sources);
         const places = [];
         let samples = this.#samples; /* the most that the dataset had */

@@ -784,6 +784,9 @@ test("states without a history", () => {
     same(ofMix.since, { epoch: 0, step: 1 });
     assert.throws(() => ofMix.at(0),
                   /^SteeringError: turn 0 of epoch 0: not served since turn 1/);
+    assert.throws(() => ofMix.locate(5, { source: 0 }), {
+        kind: "EUNKNOWN",
+        message: /sample 5 in epoch 0: not served since turn 1/ });
     const recorded = new RecordedMix([DESC, DESC]);
     recorded.load(mix.save());
     same(recorded.next().source, recorded.history.at(1)[0].source);
