@@ -73,7 +73,7 @@ class Takes:
     CountedBatchSampler, where each batch is `at_once` of its own."""
 
     def __init__(self, unit, drops_last=False, counted=None, at_once=1,
-                 elsewhere=False, cut=None, told=False, ahead=None, inner=None):
+                 elsewhere=False, cut=None, told=False, ahead=None):
         self.unit, self.drops_last = unit, drops_last
         self.cut = cut or unit  # What the DataLoader inside has in a batch.
         self.told = told        # As items=.
@@ -82,8 +82,6 @@ class Takes:
         self.far = None
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
-        # What cuts the batches, and its size then.
-        self.inner, self.size = inner, getattr(inner, "batch_size", None)
 
     def after(self, batches):
         """The units of so many batches."""
@@ -105,14 +103,6 @@ class Takes:
         if self.counted is None:
             return 0
         return self.counted.held(batches * self.at_once)
-
-    def check_size(self):
-        """Torch cuts each batch by the present batch_size; Batches does not."""
-        now = getattr(self.inner, "batch_size", None)
-        if now != self.size and not _is(self.inner, "statesampler.Batches"):
-            raise RuntimeError(
-                f"batch_size was set to {now} amid a loop that began with "
-                f"{self.size}: set it between loops, or use CountingDataLoader")
 
     def check(self, batches):
         """Raises an error if these do not have all that they took."""
@@ -258,7 +248,7 @@ def _takes(base, layers, sampler, at_once, elsewhere):
         return Takes(at_once, elsewhere=elsewhere)
     if _name(type(inner)) in _PLAIN and inner.sampler is sampler:
         return Takes(at_once * inner.batch_size, inner.drop_last,
-                     elsewhere=elsewhere, inner=inner)
+                     elsewhere=elsewhere)
     return None
 
 
@@ -282,7 +272,7 @@ def _told(items, loader, found, elsewhere):
         return Takes(items, elsewhere=elsewhere, told=True,
                      ahead=_ahead(loader))
     return Takes(items, found.drops_last, elsewhere=elsewhere, cut=found.unit,
-                 told=True, inner=found.inner)
+                 told=True)
 
 
 def _ahead(loader):

@@ -3,7 +3,6 @@
 A unit is a step of the library: one sample per rank, or one turn of
 RoundRobinBatchSampler. An iteration is one call of a sampler's __iter__."""
 
-import bisect
 import ctypes
 import itertools
 import mmap
@@ -58,16 +57,6 @@ class Loop(Begun):
         """Whether it was asked for its first batch, and the sampler was not
         asked for anything yet: then a loader inside may begin."""
         return self.goes_on() and self.asking and self.iteration is None
-
-    def asks_again(self):
-        """Whether it is what never ends, and a loader inside begins the next
-        epoch."""
-        return self.goes_on() and self.asking and self.complete()
-
-    def begin_again(self, cursor):
-        """For the next epoch: see asks_again."""
-        self.__init__(cursor, self.takes, self.alive)
-        self.asking = True
 
     def complete(self):
         """Whether the whole epoch was received."""
@@ -141,12 +130,6 @@ class Loop(Begun):
     def check_whole(self):
         """That the batches have what was taken, so that there is a state."""
         self.check_taken()
-        self.takes.check_size()
-        if self.iteration and self.iteration.is_off(self.received()):
-            raise RuntimeError(
-                "the sampler's subclass holds back, leaves out or repeats "
-                "samples, which a run that loads a state would not get: let "
-                "its __iter__ give each as it takes it")
         self.takes.check(self.batches)
         self.check_items(self.batches)
         if self.took_more:
@@ -163,7 +146,6 @@ class Loop(Begun):
         self.check_taken()
         if self.own is None or self.takes.elsewhere:
             return
-        self.takes.check_size()
         if self.takes.is_off(self.own, self.batches + self.failed):
             raise RuntimeError(
                 f"the loader returned {self.batches} batches"
@@ -186,11 +168,6 @@ class Iteration:
         # counted, and their samples.
         self.batches, self.counted, self.samples = (), 0, 0
         self.drained = self.stale = False
-        self.edges = ()     # The units at which is_off changes.
-
-    def is_off(self, units):
-        """Whether a subclass's __iter__ has given others than it took."""
-        return bisect.bisect(self.edges, units) % 2 == 1
 
     def taken(self):
         return self.read - operator.length_hint(self.chunk)
@@ -234,31 +211,6 @@ def _chunks(sampler):
                 "load_state_dict, set_start_iter, resize, weigh or a change of "
                 "the epoch came in between")
     sampler._drained(this)
-
-
-def wrap_own_iter(kind, base, wrap):
-    """Wraps the __iter__ of a class, if it is none of base's kinds."""
-    owner = next(each for each in kind.__mro__ if "__iter__" in vars(each))
-    if owner is kind or not issubclass(owner, base):
-        kind.__iter__ = wrap(kind.__iter__)
-
-
-def noted(own):
-    """A subclass's own __iter__, noting where it gave less or more than it
-    took."""
-    def __iter__(self):
-        if self._measured:
-            yield from own(self)
-            return
-        edges, this = [], None
-        for given, item in enumerate(own(self), 1):
-            this = this or self._iteration
-            if this:
-                if (this.taken() != given) != len(edges) % 2:
-                    edges.append(given)
-                this.edges = edges  # Not those of a class below.
-            yield item
-    return __iter__
 
 
 class SharedEpoch:

@@ -11,7 +11,6 @@ from torch.utils.data import BatchSampler, DataLoader
 
 from ._arguments import Fixed, whole
 from ._inside import Inside, check_length, look_into, sampler_of
-from ._loops import wrap_own_iter
 from .torch_samplers import _Resumable
 
 
@@ -60,12 +59,14 @@ class _Counted:
         this, sampler = weakref.ref(self), self.loader._counts
         loop = sampler._open(self.loader._look(),
                              lambda: this() is not None) or Inside()
-        loop.asking = True      # A thread that begin() starts is inside, too.
+        loop.asking = True
         try:
-            self.ask = self.begin(self.loader).__next__
+            self.ask = self.begin().__next__
         except BaseException:
-            loop.over, loop.asking = True, False
+            loop.over = True
             raise
+        finally:
+            loop.asking = False
         self.loop = loop
         return loop
 
@@ -98,18 +99,9 @@ def _is_late(error):
     return str(error).startswith("DataLoader timed out")
 
 
-def _counting(own):
-    return lambda loader: _Counted(loader, own)
-
-
 class _Stateful:
     """What counts: _counts is the sampler, and _look() knows what a batch
-    takes of it. A subclass's __iter__, which may read ahead, is counted
-    outside."""
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        wrap_own_iter(cls, _Stateful, _counting)
+    takes of it."""
 
     def _wrap(self):
         takes = self._look()
@@ -188,7 +180,7 @@ class StatefulLoader(_Around, Fixed, _Stateful):
         return look_into(self.loader, self._counts, self._items)
 
     def __iter__(self):
-        return iter(self.loader)
+        return _Counted(self, functools.partial(iter, self.loader))
 
     def __len__(self):
         return self._counts._len_of(self.loader)
@@ -241,6 +233,9 @@ class CountingDataLoader(_Stateful, DataLoader):
 
     def _look(self):
         return look_into(self, self._counts, None)
+
+    def __iter__(self):
+        return _Counted(self, super().__iter__)
 
 
 class Batches(BatchSampler):

@@ -16,8 +16,7 @@ from ._arguments import (Fixed, choice, flag, items, length_if_any, length_of,
                          other_fingerprint, own_fingerprint, shown, text_of,
                          whole, whole_batch_size, world)
 from ._cursors import MixCursor, SamplerCursor, WeightedCursor, state_of
-from ._loops import (Begun, Iteration, Loop, SharedEpoch, iterate, noted,
-                     wrap_own_iter)
+from ._loops import Begun, Iteration, Loop, SharedEpoch, iterate
 from ._past import Past
 from ._steps import Lock, Steps, locked
 
@@ -96,10 +95,6 @@ class _Resumable(Fixed, Steps):
         self.changed = changed
         self._shared = SharedEpoch()    # That of the current loop.
 
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        wrap_own_iter(cls, _Resumable, noted)
-
     def _checked(self, name, value):
         if name == "fingerprint":
             return text_of(value)
@@ -150,20 +145,17 @@ class _Resumable(Fixed, Steps):
         before = self._loop
         if before is not None and before.waits():
             return None
-        again = before is not None and before.asks_again()
         self._compare_ranks()
         self._check_own_dataset()
         self._close()
         self._warn_of_a_look(6)
         self._shared.forget()
-        if again:
-            before.begin_again(self._cursor)
-        loop = before if again else Loop(self._cursor, takes, alive)
-        self._loop = self._begun = loop
+        loop = self._begun = Loop(self._cursor, takes, alive)
+        self._loop = loop
         self._varies = takes.counted is not None
         self._own_batches = self._own_batches or self._varies
         self._share()
-        return None if again else loop
+        return loop
 
     def _warn_of_a_look(self, level):
         """Where the next loop begins the present epoch, which nobody named."""

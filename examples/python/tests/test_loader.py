@@ -10,7 +10,6 @@ import itertools
 import pickle
 import queue
 import re
-import threading
 import unittest
 from unittest import mock
 import warnings
@@ -438,141 +437,6 @@ class NotCounted(unittest.TestCase):
                             sampler.state_dict()
                 self.assertEqual(sampler.epoch, 1)
                 sampler.state_dict()
-
-    def test_a_subclass_with_an_order_of_its_own(self):
-        """What its __iter__ holds back is an error, whatever is around it. One
-        that gives each as it takes it, twice removed too, is exact."""
-        class Lengths:
-            """Sorts 24 at a time."""
-
-            def __iter__(self):
-                order = super().__iter__()
-                while some := sorted(itertools.islice(order, 24)):
-                    yield from some
-
-        class Grouped(Lengths, Distributed):
-            pass
-
-        class Reversed(RoundRobin):
-            def __iter__(self):
-                return reversed([*super().__iter__()])
-
-        class Logged(Distributed):
-            seen = 0
-
-            def __iter__(self):
-                for index in super().__iter__():
-                    self.seen += 1
-                    yield index
-
-        class Mapped(Logged):
-            def __iter__(self):
-                return map(int, super().__iter__())
-
-        class Third(Distributed):
-            def __iter__(self):
-                return (i for i in super().__iter__() if i % 3)
-
-        class Turns(RoundRobin):
-            def __iter__(self):
-                return map(list, super().__iter__())
-
-        class Both(Lengths, Logged):
-            pass
-
-        def make(kind, around, workers):
-            batches = issubclass(kind, RoundRobin)
-            sampler = (kind([20, 40], 4, 0, 1, stop="all") if batches else
-                       kind(range(60), 1, 0))
-            options = dict(batch_sampler=sampler) if batches else dict(
-                sampler=sampler, batch_size=4)
-            if around is CountedBatchSampler:
-                options = dict(batch_sampler=around(
-                    sampler if batches else BatchSampler(sampler, 4, False),
-                    sampler))
-            make = Background if around is Background else Uncounted
-            if around is Counting:
-                return sampler, Counting(range(60), num_workers=workers,
-                                         **options)
-            return sampler, StatefulLoader(make(
-                range(60), num_workers=workers, **options), sampler)
-
-        for (kind, exact), around, workers in itertools.product((
-                (Grouped, (6, 12, 15)), (Both, (6, 12, 15)),
-                (Reversed, (15,)), (Third, ()), (Logged, range(16)),
-                (Mapped, range(16)), (Turns, range(16))),
-                (Counting, None, Background, CountedBatchSampler), (0, 1)):
-            sampler, loader = make(kind, around, workers)
-            served = []
-            for i, batch in enumerate(itertools.islice(loader, 8), 1):
-                served += batch
-                if i not in exact:
-                    with self.assertRaisesRegex(RuntimeError, "holds? back"):
-                        loader.state_dict()
-                    continue
-                resumed, rest = make(kind, around, 0)
-                resumed.load_state_dict(loader.state_dict())
-                self.assertEqual(sorted(served + sum(rest, [])), [*range(60)])
-
-    def test_a_subclass_of_a_loader(self):
-        """Its own __iter__ may read ahead, in a thread or not, move batches,
-        or begin again: what it returns counts."""
-        def moved(batches):
-            for batch in batches:
-                yield batch
-
-        def ahead(batches):
-            before = next(batches)
-            for batch in batches:
-                yield before
-                before = batch
-            yield before
-
-        def thread(batches):
-            found = queue.Queue(3)
-            threading.Thread(target=Background.fill, args=(batches, found),
-                             daemon=True).start()
-            return iter(found.get, None)
-
-        def loader(base, around):
-            class Mine(base):
-                def __iter__(self):
-                    return around(super().__iter__())
-
-            class Again(base):
-                def __iter__(self):
-                    while True:
-                        yield from moved(super().__iter__())
-
-            class Mixed(Mine):
-                pass
-
-            kind = Again if around is None else Mixed
-            sampler = Distributed(range(30), 1, 0)
-            options = dict(batch_size=4, sampler=sampler, collate_fn=list)
-            if base is CountingDataLoader:
-                return kind(range(30), **options)
-            return kind(CountingDataLoader(range(30), **options), sampler)
-
-        for base, around in itertools.product(
-                (CountingDataLoader, StatefulLoader),
-                (moved, ahead, thread, None)):
-            one = loader(base, moved)
-            whole = [*one, *one]
-
-            def serve(one):
-                """Batches and the states after them, epoch after epoch."""
-                while True:
-                    for batch in one:
-                        yield batch, one.state_dict()
-
-            served = [*itertools.islice(serve(loader(base, around)), 16)]
-            self.assertEqual([batch for batch, _ in served], whole)
-            for i in 1, 5, 8, 9, 12:
-                again = loader(base, around)
-                again.load_state_dict(served[i - 1][1])
-                self.assertEqual([batch for batch, _ in itertools.islice(
-                    serve(again), 16 - i)], whole[i:])
 
     def test_what_is_left_holding_back(self):
         """Who leaves the loop then begins it again, and has not had all,
@@ -1690,49 +1554,6 @@ class Items(unittest.TestCase):
             sampler.state_dict(**options)
         Counting(range(20), 4, sampler=sampler)
         sampler.state_dict(batches=1)
-
-    def test_a_batch_size_that_is_set(self):
-        """Amid a loop: states and its end are errors. That of
-        CountingDataLoader is the next loop's."""
-        class Halves(Ahead):
-            def __iter__(self):
-                return (batch[at:at + 2] for batch in self.loader
-                        for at in (0, 2))
-
-            def __len__(self):
-                return 2 * len(self.loader)
-
-        for size, workers in itertools.product((2, 8), (0, 1)):
-            for options in {}, {"items": 2}:
-                sampler = Distributed(range(80), 1, 0)
-                inner = Uncounted(range(80), 4, sampler=sampler,
-                                  num_workers=workers)
-                loader = StatefulLoader(Halves(inner) if options else inner,
-                                        sampler, **options)
-                served = iter(loader)
-                next(served)
-                loader.state_dict()
-                inner.batch_sampler.batch_size = size
-                next(served)
-                asks = [loader.state_dict, lambda: list(served)]
-                # Amid halves it may be said first that the sampler gave less.
-                for ask in asks[:1] if options else asks:
-                    with self.assertRaisesRegex(
-                            RuntimeError, f"to {size} amid .* began with 4"):
-                        ask()
-                sampler.begin(0)
-                if not options:
-                    self.assertEqual(len(list(loader)), 80 // size)
-            sampler = Distributed(range(80), 1, 0)
-            loader = Counting(range(80), 4, sampler=sampler,
-                              num_workers=workers)
-            served = iter(loader)
-            next(served)
-            loader.batch_sampler.batch_size = size
-            next(served)
-            self.assertEqual(sampler.remaining, 72)
-            self.assertEqual([*map(len, served)], 18 * [4])
-            self.assertEqual(len(list(loader)), 80 // size)
 
     def test_batches_that_are_iterators(self):
         """Torch takes them, and what they have not given yet is taken."""
