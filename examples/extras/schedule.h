@@ -394,12 +394,15 @@ static inline int64_t schedule_due(const schedule_source *source)
 }
 
 /* Sets what each source has of a stage's total, and so is due. What rounding
-   leaves of one goes on to the next, so that they sum to the total. Before the
-   first it differs from stage to stage, evenly, by multiples of the golden
-   ratio: so none is rounded to the same side again and again. (Of turns nothing
-   is left.) */
+   leaves of one goes on to the next, so that they sum to the total, which may be
+   negative. Before the first it differs from stage to stage by multiples of the
+   golden ratio: so with most lengths of stages none is rounded to the same side
+   again and again. (Of turns nothing is left.) */
 static inline void schedule_set_due(schedule *s, int64_t total)
 {
+    const int64_t below = total % SCHEDULE_ONE < 0;
+    const int64_t high = total / SCHEDULE_ONE - below;
+    const int64_t low = total % SCHEDULE_ONE + below * SCHEDULE_ONE;
     int64_t rest = (int64_t)(s->end % SCHEDULE_ONE * 1327217885 % SCHEDULE_ONE);
     uint32_t i;
 
@@ -407,8 +410,8 @@ static inline void schedule_set_due(schedule *s, int64_t total)
         schedule_source *source = s->sources + i;
         const int64_t part = source->part;
 
-        rest += total % SCHEDULE_ONE * part;
-        source->own = total / SCHEDULE_ONE * part + rest / SCHEDULE_ONE;
+        rest += low * part;
+        source->own = high * part + rest / SCHEDULE_ONE;
         rest %= SCHEDULE_ONE;
         source->due = schedule_due(source);
     }

@@ -1927,6 +1927,50 @@ static void test_refusals(void)
                      statesampler_error(-9999)) != 0);
 }
 
+static uint32_t tell_few(schedule *s, uint64_t turn, void *context)
+{
+    (void)context;
+    s->sources[0].share = s->sources[1].share = 1;
+    s->sources[0].mean = s->sources[1].mean = 2;
+    return turn % 11 == 0 ? 10 : 1;
+}
+
+/* Batches of half their mean make a stage's total negative at times. No source
+   is then rounded up in each of these. */
+static void test_few_tokens(void)
+{
+    static statesampler_source sources[2];
+    static schedule_source shares[2];
+    static uint32_t weights[2];
+    statesampler_mix mix;
+    schedule s;
+    int64_t ahead = 0;
+    uint32_t i;
+
+    for (i = 0; i < 2; i++) {
+        statesampler_desc desc;
+
+        memset(&desc, 0, sizeof desc);
+        desc.num_samples = 1000;
+        desc.stream = i;
+        CHECK(statesampler_init(&sources[i].sampler, &desc) == 0);
+        sources[i].weight = 1;
+    }
+    CHECK(statesampler_mix_init(&mix, sources, 2, STATESAMPLER_STOP_NEVER) ==
+          0);
+    schedule_init(&s, shares, weights, 2);
+    for (i = 0; i < 220000; i++) {
+        uint32_t source = 0;
+        size_t count;
+
+        CHECK(schedule_follow(&s, &mix, tell_few, NULL) == STATESAMPLER_OK);
+        (void)statesampler_mix_next(&mix, NULL, &count, &source);
+        CHECK(schedule_had(&s, source, 1) == STATESAMPLER_OK);
+        ahead += source == 0 ? 1 : -1;
+    }
+    CHECK(ahead >= -2 && ahead <= 2);
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
@@ -1953,6 +1997,7 @@ int main(int argc, char **argv)
     test_untold();
     test_turns_of();
     test_passed_tokens();
+    test_few_tokens();
     test_forgotten();
     test_told_of_none();
     test_tokens(reduced ? 3000 : 30000);
