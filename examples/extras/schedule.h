@@ -42,7 +42,9 @@
    less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
 
    With shares of tokens, what is owed is in units of 2^-10 tokens. What that
-   leaves of a token goes to one source or another evenly, and does not add up.
+   leaves of a token goes to one source or another, so that in stages of most
+   lengths it does not add up; in some with thousands of turns it may come to a
+   few tokens, and far more turns to more.
    If batches are as their means, stages are of one turn, and shares and means
    stay, a source is ahead of what was planned for it by less than a turn of its
    own: what all are due comes to a turn's mean, so the source that is due most
@@ -394,10 +396,10 @@ static inline int64_t schedule_due(const schedule_source *source)
 }
 
 /* Sets what each source has of a stage's total, and so is due. What rounding
-   leaves of one goes on to the next, so that they sum to the total, which may be
-   negative. Before the first it differs from stage to stage by multiples of the
-   golden ratio: so with most lengths of stages none is rounded to the same side
-   again and again. (Of turns nothing is left.) */
+   leaves of one goes on to the next, so that they sum to the total, which may
+   be negative. Before the first it differs from stage to stage by multiples of
+   the golden ratio: so with most lengths of stages none is rounded to the same
+   side again and again. (Of turns nothing is left.) */
 static inline void schedule_set_due(schedule *s, int64_t total)
 {
     const int64_t below = total % SCHEDULE_ONE < 0;
