@@ -43,8 +43,8 @@
 
    With shares of tokens, what is owed is in units of 2^-10 tokens. What that
    leaves of a token goes to one source or another, so that in stages of most
-   lengths it does not add up; in some with thousands of turns it may come to a
-   few tokens, and far more turns to more.
+   lengths it does not add up. With stages of many thousands of turns it may
+   come to some tokens, or more.
    If batches are as their means, stages are of one turn, and shares and means
    stay, a source is ahead of what was planned for it by less than a turn of its
    own: what all are due comes to a turn's mean, so the source that is due most
@@ -1125,7 +1125,8 @@ static inline int schedule_find(size_t *used, uint64_t *end, const void *bytes,
     return STATESAMPLER_OK;
 }
 
-/* OK if a stage can go on from what is owed. It can, but in a forged state. */
+/* OK if a stage can go on from what is owed. It can, unless the state is forged
+   or had told of some 2^51 tokens too many. */
 static inline int schedule_check_owed(const schedule *s,
                                       const unsigned char *from)
 {
@@ -1140,8 +1141,8 @@ static inline int schedule_check_owed(const schedule *s,
 }
 
 /* Goes on where a state was saved, with a mix that goes on there, too.
-   ECORRUPT: it is damaged, or of another number of sources. EOWED: it is
-   forged. Nothing has then changed. */
+   ECORRUPT: it is damaged, or of another number of sources. EOWED: it owes more
+   than a stage can go on from. Nothing has then changed. */
 static inline int schedule_load(schedule *s, const void *state, size_t size)
 {
     const unsigned char *from = (const unsigned char *)state;

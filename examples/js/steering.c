@@ -365,8 +365,7 @@ WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step))
 }
 
 /* Whether the run passed over a step at the stretch's end, and it existed. Sets
-   words: where the run stood still and where it went on, epoch and step each.
-   */
+   words: where it stood still and where it went on, epoch and step each. */
 WEB(int, skipped, (reading *r, uint64_t epoch, uint64_t step))
 {
     const history_stretch *stretch = stretch_of(r);
