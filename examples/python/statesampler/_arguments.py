@@ -144,6 +144,13 @@ class Fixed:
         return value
 
 
+def has_own_iter(thing):
+    """Whether an object's __iter__ is of a user's subclass."""
+    return not next(kind for kind in type(thing).__mro__
+                    if "__iter__" in vars(kind)
+                    ).__module__.startswith(__package__)
+
+
 # How launchers name the world size and the rank.
 _LAUNCHERS = (("torchrun", "WORLD_SIZE", "RANK"),
               ("openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),

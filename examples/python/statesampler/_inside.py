@@ -59,10 +59,12 @@ def _nested(batches, name):
 class Inside:
     """The loop of a StatefulLoader inside another one, which counts."""
 
-    over, batches, failed, smooth = False, 0, 0, True
+    over, batches, failed, smooth, counts = False, 0, 0, True, False
 
     def check_batch(self):
         pass
+
+    check_size = check_batch
 
     def broke_off(self):
         return True
@@ -80,8 +82,13 @@ class Takes:
         self.ahead = ahead      # At most so many batches are taken ahead.
         # The same, if all is well, where something unknown may read ahead.
         self.far = None
+        self.plain = None       # What cuts batches by a batch_size, if known.
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
+
+    def size(self):
+        """The batch_size by which batches are cut at present."""
+        return None if self.plain is None else self.plain.batch_size
 
     def after(self, batches):
         """The units of so many batches."""
@@ -211,6 +218,9 @@ def look_into(loader, sampler, items):
             "sampler)")
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
+    inner = _known(layers)[1]
+    if _name(type(inner)) in _PLAIN:
+        takes.plain = inner
     if loader is not base:
         takes.far = _FAR + getattr(base, "num_workers", 0) * (
             getattr(base, "prefetch_factor", 0) or 0)

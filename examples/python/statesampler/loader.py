@@ -5,11 +5,12 @@ import functools
 import itertools
 import queue
 import traceback
+import warnings
 import weakref
 
 from torch.utils.data import BatchSampler, DataLoader
 
-from ._arguments import Fixed, whole
+from ._arguments import Fixed, has_own_iter, whole
 from ._inside import Inside, check_length, look_into, sampler_of
 from .torch_samplers import _Resumable
 
@@ -50,6 +51,7 @@ class _Counted:
             raise
         finally:
             loop.asking = False
+        loop.check_size()
         if not loop.smooth:
             loop.check_batch()
         loop.batches += 1
@@ -59,6 +61,8 @@ class _Counted:
         this, sampler = weakref.ref(self), self.loader._counts
         loop = sampler._open(self.loader._look(),
                              lambda: this() is not None) or Inside()
+        if loop.counts:
+            _warn_of_own_iter(self.loader, sampler)
         loop.asking = True
         try:
             self.ask = self.begin().__next__
@@ -83,6 +87,27 @@ class _Counted:
             "this loop cannot continue: another loop over its sampler, "
             "load_state_dict, set_start_iter, resize, weigh, a change of the "
             "epoch or an interrupt came in between")
+
+
+def _warn_of_own_iter(loader, sampler):
+    """Where something that nobody knows is around the count, or between the
+    sampler's order and what takes it."""
+    if has_own_iter(loader):
+        name = type(loader).__name__
+        warnings.warn(
+            f"{name} has an __iter__ of its own, and its batches are counted "
+            "inside that: if it takes them before the loop does, or leaves some"
+            " out, a run that loads a state would not get them. Let it inherit "
+            f"DataLoader, and loop over StatefulLoader({name}(...), sampler)",
+            stacklevel=4)
+    if has_own_iter(sampler):
+        name = type(sampler).__name__
+        warnings.warn(
+            f"{name} has an __iter__ of its own, and a state says how much that"
+            f" took of {sampler._owner}: if it gives others, or in another "
+            "order, a run that loads a state would lose some or repeat some. "
+            "Let a batch sampler do that, in CountedBatchSampler",
+            stacklevel=4)
 
 
 # Modules of DataLoaders that call a dataset.

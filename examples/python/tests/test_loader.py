@@ -91,6 +91,15 @@ class Backgrounds(Same, unittest.TestCase):
     loader = staticmethod(around(Background))
 
 
+def counted_in_both():
+    """Makers of a sampler over so many, and of a loader of batches of 4."""
+    for kind in Counting, around(Uncounted):
+        def make(number, **options):
+            sampler = Distributed(range(number), 1, 0, shuffle=False, **options)
+            return sampler, kind(range(number), 4, sampler=sampler)
+        yield make
+
+
 class Twice(Same, unittest.TestCase):
     """Around what reads ahead of a CountingDataLoader: the outer one
     counts."""
@@ -1796,6 +1805,55 @@ class Items(unittest.TestCase):
         mine = CountedBatchSampler(BatchSampler(sampler, 3, True), sampler)
         self.assertEqual((mine.batch_size, mine.drop_last, len(mine)),
                          (3, True, 6))
+
+    def test_a_batch_size_set_amid_a_loop(self):
+        """Nobody knows which batches have it; between loops it is known."""
+        for make in counted_in_both():
+            sampler, loader = make(30)
+            batches = iter(loader)
+            next(batches)
+            loader.batch_sampler.batch_size = 8
+            state = loader.state_dict()
+            with self.assertRaisesRegex(RuntimeError, "was 4 .* is 8 now"):
+                next(batches)
+            loader.batch_sampler.batch_size = 4
+            with self.assertRaisesRegex(RuntimeError, "cannot continue"):
+                next(batches)
+            loader.batch_sampler.batch_size = 8
+            loader.load_state_dict(state)
+            self.assertEqual(list(map(len, loader)), [8, 8, 8, 2])
+
+            sampler, loader = make(30, tail="carry")
+            for batch in loader:
+                break
+            loader.batch_sampler.batch_size = 8
+            self.assertEqual(next(iter(loader)), list(range(4, 12)))
+
+    def test_an_iter_of_a_users_own(self):
+        """What it does is around the count, or before it: that is said, but not
+        where another loader counts."""
+        class Before(CountingDataLoader):
+            def __iter__(self):
+                yield from list(super().__iter__())
+
+        class Turned(Distributed):
+            def __iter__(self):
+                return iter(list(super().__iter__())[::-1])
+
+        with self.assertWarnsRegex(UserWarning, "Before has an __iter__"):
+            next(iter(Before(range(9), sampler=Distributed(range(9), 1, 0))))
+        sampler = Turned(range(9), 1, 0)
+        for loader in (Counting(range(9), sampler=sampler),
+                       StatefulLoader(sampler, sampler)):
+            with self.assertWarnsRegex(UserWarning, "Turned has an __iter__"):
+                next(iter(loader))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sampler = Distributed(range(9), 1, 0)
+            self.assertEqual(9, len(list(StatefulLoader(
+                Before(range(9), sampler=sampler), sampler))))
+            for sampler in Turned(range(9), 1, 0), sampler:
+                list(sampler)
 
 
 class Fabric(unittest.TestCase):
