@@ -41,10 +41,9 @@
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
    less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
 
-   With shares of tokens, what is owed is in units of 2^-10 tokens. What that
-   leaves of a token goes to one source or another, so that in stages of most
-   lengths it does not add up. With stages of many thousands of turns it may
-   come to some tokens, or more.
+   With shares of tokens, what is owed is in units of 2^-10 tokens. In each
+   stage chance decides which sources what is left of a unit goes to: it adds up
+   to about a token in four million stages.
    If batches are as their means, stages are of one turn, and shares and means
    stay, a source is ahead of what was planned for it by less than a turn of its
    own: what all are due comes to a turn's mean, so the source that is due most
@@ -395,17 +394,27 @@ static inline int64_t schedule_due(const schedule_source *source)
     return high * unit + due % mean * unit / mean;
 }
 
+/* Below ONE: as if by chance, so that no source is rounded to the same side
+   stage after stage. */
+static inline int64_t schedule_first_rest(uint64_t turn)
+{
+    unsigned char bytes[8];
+    uint32_t i;
+
+    for (i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(turn >> 8 * i & 255);
+    return (int64_t)(statesampler_hash(0, bytes, sizeof bytes) >> 33);
+}
+
 /* Sets what each source has of a stage's total, and so is due. What rounding
    leaves of one goes on to the next, so that they sum to the total, which may
-   be negative. Before the first it differs from stage to stage by multiples of
-   the golden ratio: so with most lengths of stages none is rounded to the same
-   side again and again. (Of turns nothing is left.) */
+   be negative. (Of turns nothing is left.) */
 static inline void schedule_set_due(schedule *s, int64_t total)
 {
     const int64_t below = total % SCHEDULE_ONE < 0;
     const int64_t high = total / SCHEDULE_ONE - below;
     const int64_t low = total % SCHEDULE_ONE + below * SCHEDULE_ONE;
-    int64_t rest = (int64_t)(s->end % SCHEDULE_ONE * 1327217885 % SCHEDULE_ONE);
+    int64_t rest = schedule_first_rest(s->end);
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++) {

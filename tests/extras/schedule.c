@@ -1935,16 +1935,12 @@ static uint32_t tell_few(schedule *s, uint64_t turn, void *context)
     return turn % 11 == 0 ? 10 : 1;
 }
 
-/* Batches of half their mean make a stage's total negative at times. No source
-   is then rounded up in each of these. */
-static void test_few_tokens(void)
+/* Begins a mix of two sources and its schedule. */
+static void begin_two(statesampler_mix *mix, schedule *s)
 {
     static statesampler_source sources[2];
     static schedule_source shares[2];
     static uint32_t weights[2];
-    statesampler_mix mix;
-    schedule s;
-    int64_t ahead = 0;
     uint32_t i;
 
     for (i = 0; i < 2; i++) {
@@ -1956,9 +1952,20 @@ static void test_few_tokens(void)
         CHECK(statesampler_init(&sources[i].sampler, &desc) == 0);
         sources[i].weight = 1;
     }
-    CHECK(statesampler_mix_init(&mix, sources, 2, STATESAMPLER_STOP_NEVER) ==
-          0);
-    schedule_init(&s, shares, weights, 2);
+    CHECK(statesampler_mix_init(mix, sources, 2, STATESAMPLER_STOP_NEVER) == 0);
+    schedule_init(s, shares, weights, 2);
+}
+
+/* Batches of half their mean make a stage's total negative at times. No source
+   is then rounded up in each of these. */
+static void test_few_tokens(void)
+{
+    statesampler_mix mix;
+    schedule s;
+    int64_t ahead = 0;
+    uint32_t i;
+
+    begin_two(&mix, &s);
     for (i = 0; i < 220000; i++) {
         uint32_t source = 0;
         size_t count;
@@ -1969,6 +1976,44 @@ static void test_few_tokens(void)
         ahead += source == 0 ? 1 : -1;
     }
     CHECK(ahead >= -2 && ahead <= 2);
+}
+
+static uint32_t third_of_tokens(schedule *s, uint64_t turn, void *length)
+{
+    (void)turn;
+    s->sources[0].share = 1;
+    s->sources[1].share = 2;
+    s->sources[0].mean = s->sources[1].mean = 1;
+    return *(const uint32_t *)length;
+}
+
+/* What rounding leaves in each stage does not add up, also where lengths of
+   stages are multiples of powers of two, or numbers of Fibonacci. */
+static void test_lengths_with_tokens(void)
+{
+    static const uint32_t lengths[] = {1, 3, 64, 10946, 46368, 474626, 1000000};
+    size_t k;
+
+    for (k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        uint32_t length = lengths[k], i;
+        statesampler_mix mix;
+        schedule s;
+        double had = 0, off, worst = 0;
+
+        begin_two(&mix, &s);
+        for (i = 0; i < 50000; i++) {
+            CHECK(schedule_follow(&s, &mix, third_of_tokens, &length) == 0);
+            had += s.sources[0].turns;
+            CHECK(schedule_seek(&s, &mix, s.end, third_of_tokens, &length) ==
+                  0);
+            off = had - s.sources[0].part / 2147483648.0 * (double)s.end;
+            if (off < 0)
+                off = -off;
+            if (off > worst)
+                worst = off;
+        }
+        CHECK(worst < 2);
+    }
 }
 
 int main(int argc, char **argv)
@@ -1998,6 +2043,7 @@ int main(int argc, char **argv)
     test_turns_of();
     test_passed_tokens();
     test_few_tokens();
+    test_lengths_with_tokens();
     test_forgotten();
     test_told_of_none();
     test_tokens(reduced ? 3000 : 30000);
