@@ -8,7 +8,7 @@ set key top right reverse Left
 set logscale xy
 set xlabel "turns of a stage, after which shares change by 1 %"
 set ylabel "turns from the share, the worst of 300 sources"
-set xrange [0.8:13000]
+set xrange [0.8:1300000]
 set yrange [0.3:30000]
 plot table using 1:3 with linespoints lw 2 pt 7 ps 0.5 lc rgb "#e07000" \
         title "mix\\_weigh alone", \

@@ -8,7 +8,8 @@
    after five. A buffer is that of tf.data and WebDataset: once it is full, each
    sample that comes takes the place of one drawn at random.
 
-   Take at least 32 chunks, and as many as memory holds. windows.svg has the
+   Take at least 32 chunks, and as many as memory holds; but such that the last
+   window of an epoch is not much smaller (even_window.c). windows.svg has the
    worst case, words of six languages, language by language, in 1,024 chunks
    (make examples/windows.svg draws it, from Debian's lists of words). From 32
    chunks on, batches have 95 % of the entropy that they have after a whole

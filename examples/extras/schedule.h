@@ -40,6 +40,8 @@
    must aim at that, and often be 0, as a source without a share keeps what it
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
    less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
+   These are shares as rounded to 2^-31 of their sum. What that leaves comes to
+   a turn in some 10^9, or to several with hundreds of sources.
 
    With shares of tokens, what is owed is in units of 2^-10 tokens. In each
    stage chance decides which sources what is left of a unit goes to: it adds up
@@ -284,16 +286,28 @@ static inline int schedule_add_owed(int64_t *sum, int64_t owed)
     return *sum > most || *sum < -most ? SCHEDULE_EOWED : STATESAMPLER_OK;
 }
 
-/* The tokens of a turn on average, if each source has its part of the tokens:
-   the harmonic mean of the sources' means. */
-static inline int64_t schedule_mean(const schedule *s)
+/* The tokens of so many turns, in units of 1 / TOKEN, if each source has its
+   part of them: a turn has the harmonic mean of the sources' means. That is
+   2^62 / sum (sum is 2^31 at least, as means are below that). The 32 bits of
+   it behind the point, divided by hand as `rest` has 62, say the tokens of the
+   longest stage to 1/16. */
+static inline int64_t schedule_tokens(const schedule *s, uint32_t turns)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, rest, bits = 0;
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++)
         sum += ((uint64_t)s->sources[i].part << 31) / s->sources[i].mean;
-    return (int64_t)(((uint64_t)1 << 62) / (sum ? sum : 1));
+    rest = ((uint64_t)1 << 62) % sum;
+    for (i = 0; i < 32; i++) {
+        rest *= 2;
+        bits = 2 * bits + (rest >= sum);
+        if (rest >= sum)
+            rest -= sum;
+    }
+    return (int64_t)(((uint64_t)1 << 62) / sum * turns *
+                         (uint64_t)SCHEDULE_TOKEN +
+                     (bits * turns >> 22));
 }
 
 /* Sets *total to the tokens that a stage will have, or to its turns, in the
@@ -329,9 +343,7 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
         return SCHEDULE_EMEANS;
     if ((s->begin != s->end || any != 0) && s->by_tokens != (tokens != 0))
         return SCHEDULE_EMEANS; /* owed is of the other */
-    *total =
-        turns * (tokens ? schedule_mean(s) * SCHEDULE_TOKEN : SCHEDULE_ONE) -
-        owed;
+    *total = (tokens ? schedule_tokens(s, turns) : turns * SCHEDULE_ONE) - owed;
     return STATESAMPLER_OK;
 }
 
