@@ -122,6 +122,16 @@ def whole_batch_size(value):
     return whole("batch_size", number, 1, 2**32)
 
 
+def _is_ours(kind):
+    return kind.__module__.partition(".")[0] == __package__
+
+
+def has_own_iter(thing):
+    """Whether an object's __iter__ is of a user's subclass."""
+    return not _is_ours(next(kind for kind in type(thing).__mro__
+                             if "__iter__" in vars(kind)))
+
+
 class Fixed:
     """Attributes in `_fixed` are not to be assigned once `_last` is there, as
     that would not change the order. (A user's subclass may have others of such
@@ -133,7 +143,7 @@ class Fixed:
     def __setattr__(self, name, value):
         if name in self._fixed and self._last in vars(self) and (
                 hasattr(self, name) or
-                type(self).__module__.startswith(__package__)):
+                _is_ours(type(self))):
             method = self._instead.get(name, "")
             raise AttributeError(f"{name} cannot be changed: " + (
                 f"call {method}" if hasattr(self, method) else
@@ -142,13 +152,6 @@ class Fixed:
 
     def _checked(self, name, value):
         return value
-
-
-def has_own_iter(thing):
-    """Whether an object's __iter__ is of a user's subclass."""
-    return not next(kind for kind in type(thing).__mro__
-                    if "__iter__" in vars(kind)
-                    ).__module__.startswith(__package__)
 
 
 # How launchers name the world size and the rank.

@@ -219,7 +219,7 @@ def look_into(loader, sampler, items):
     if layers or takes.unit > 1:    # Else the loader makes no batches.
         _check_batch_size(sampler, takes)
     inner = _known(layers)[1]
-    if _name(type(inner)) in _PLAIN:
+    if takes.counted is None and _name(type(inner)) in _PLAIN:
         takes.plain = inner
     if loader is not base:
         takes.far = _FAR + getattr(base, "num_workers", 0) * (
@@ -411,8 +411,9 @@ def _check_batch_size(sampler, takes):
         raise ValueError(
             f"this {sampler._owner} has batch_size={said}, but a batch of the "
             f"loader takes {takes.unit} samples, of all processes that "
-            "accelerate deals to: make it with that, as start_iter and "
-            "state_dict(batches=) count so, or with none")
+            "accelerate deals to: make it with that, or set its batch_size, as "
+            "start_iter and state_dict(batches=) count so; or make it with "
+            "none")
 
 
 def check_length(loader, sampler, takes):

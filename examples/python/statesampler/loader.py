@@ -62,7 +62,7 @@ class _Counted:
         loop = sampler._open(self.loader._look(),
                              lambda: this() is not None) or Inside()
         if loop.counts:
-            _warn_of_own_iter(self.loader, sampler)
+            _warn_of_own_iter(self.loader, loop.takes.counted, sampler)
         loop.asking = True
         try:
             self.ask = self.begin().__next__
@@ -89,25 +89,23 @@ class _Counted:
             "epoch or an interrupt came in between")
 
 
-def _warn_of_own_iter(loader, sampler):
+def _warn_of_own_iter(loader, counted, sampler):
     """Where something that nobody knows is around the count, or between the
     sampler's order and what takes it."""
-    if has_own_iter(loader):
-        name = type(loader).__name__
-        warnings.warn(
-            f"{name} has an __iter__ of its own, and its batches are counted "
-            "inside that: if it takes them before the loop does, or leaves some"
-            " out, a run that loads a state would not get them. Let it inherit "
-            f"DataLoader, and loop over StatefulLoader({name}(...), sampler)",
-            stacklevel=4)
-    if has_own_iter(sampler):
-        name = type(sampler).__name__
-        warnings.warn(
-            f"{name} has an __iter__ of its own, and a state says how much that"
-            f" took of {sampler._owner}: if it gives others, or in another "
-            "order, a run that loads a state would lose some or repeat some. "
-            "Let a batch sampler do that, in CountedBatchSampler",
-            stacklevel=4)
+    for thing, instead in (
+            (loader, "Loop over StatefulLoader({}(...), sampler), which counts "
+                     "what that returns"),
+            (counted, "Let it inherit BatchSampler, and put it into "
+                      "CountedBatchSampler({}(...), sampler)"),
+            (sampler, "Let a batch sampler do that, and put it into "
+                      "CountedBatchSampler(batch_sampler, sampler)")):
+        if thing is not None and has_own_iter(thing):
+            name = type(thing).__name__
+            warnings.warn(
+                f"{name} has an __iter__ of its own, and what it takes is "
+                "counted inside that: if it takes ahead, changes the order, or "
+                "leaves some out, a run that loads a state would lose some or "
+                f"repeat some. {instead.format(name)}", stacklevel=4)
 
 
 # Modules of DataLoaders that call a dataset.
@@ -248,8 +246,9 @@ class CountingDataLoader(_Stateful, DataLoader):
         self._counts = inner
         # DataLoader lets nobody set its batch_sampler.
         if type(batches) is BatchSampler and batches.sampler is inner:
-            object.__setattr__(self, place, Batches(
-                inner, batches.batch_size, batches.drop_last))
+            if self.batch_size is not None:     # Else it is the user's.
+                object.__setattr__(self, place, Batches(
+                    inner, batches.batch_size, batches.drop_last))
         elif batches is not inner and not (
                 isinstance(batches, CountedBatchSampler)):
             object.__setattr__(self, place,
@@ -334,7 +333,8 @@ class CountedBatchSampler(_Around):
 
     def __iter__(self):
         """For each batch it notes how much was taken by then, and how much of
-        that is not in a batch yet."""
+        that is not in a batch yet. A thread may still take batches of a loop
+        that was left when the next one has begun: these count no more."""
         if self.sampler._measured:
             yield from self.batch_sampler
             return
@@ -342,14 +342,20 @@ class CountedBatchSampler(_Around):
         given, ahead = 0, False
         for batch in self.batch_sampler:
             # Not before: it is an error amid another loop, which goes on.
-            self._marks, self._held, self.ended = marks, held, False
+            if len(marks) == 1:
+                self._marks, self._held, self.ended = marks, held, False
             batch = _sized(batch)
+            if self._marks is not marks:
+                yield batch
+                continue
             given += len(batch)
             taken = self.sampler._taken_samples()
             ahead = ahead or taken > given
             held.append(taken - given if ahead else 0)
             marks.append(self.sampler._taken() + self.sampler._beyond())
             yield batch
+        if len(marks) > 1 and self._marks is not marks:
+            return
         held[-1] = 0
         self._marks, self._held, self.ended = marks, held, True
         if not self.given():

@@ -20,6 +20,7 @@ import loader_accelerate
 from statesampler import (
     CountedBatchSampler, CountingDataLoader, PackedBatchSampler, RepeatSampler,
     Sampler, SpreadBatchSampler, StatefulLoader)
+from statesampler._arguments import has_own_iter
 from statesampler import BlendedBatchSampler as Blended
 from statesampler import RoundRobinBatchSampler as RoundRobin
 from statesampler import StatefulDistributedSampler as Distributed
@@ -1829,6 +1830,71 @@ class Items(unittest.TestCase):
             loader.batch_sampler.batch_size = 8
             self.assertEqual(next(iter(loader)), list(range(4, 12)))
 
+    def test_a_users_batch_sampler_of_another_size(self):
+        """It is the loader's own, so what is set there counts; and a
+        CountedBatchSampler counts it amid a loop."""
+        sampler = Distributed(range(30), 1, 0, shuffle=False)
+        batches = BatchSampler(sampler, 4, False)
+        loader = Counting(range(30), batch_sampler=batches)
+        self.assertIs(loader.batch_sampler, batches)
+        next(iter(loader))
+        batches.batch_size = 8
+        self.assertEqual(list(map(len, loader)), [8, 8, 8, 6])
+        sampler.begin(0)
+        batches.batch_size = 4
+        loader = Counting(range(30), batch_sampler=CountedBatchSampler(
+            batches, sampler))
+        served = []
+        for batch in loader:
+            batches.batch_size = 8
+            served += batch
+            copied = copy.copy(sampler)
+            left = list(copied) if copied.epoch == 0 else []
+            self.assertEqual(served + left, list(range(30)))
+
+    def test_a_thread_of_a_loop_that_was_left(self):
+        """It still takes batches when the next loop has begun, which do not
+        count there."""
+        class Behind:
+            left = now = None
+
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                self.left, self.now = self.now, iter(self.loader)
+                return iter(lambda: next(self.now, None), None)
+
+        class Growing:
+            def __init__(self, sampler):
+                self.sampler = sampler
+
+            def __iter__(self):
+                batch = []
+                for index in self.sampler:
+                    batch.append(index)
+                    if len(batch) > index % 4:
+                        yield batch
+                        batch = []
+
+        for stop in range(1, 8):
+            sampler = Distributed(range(60), 1, 0, shuffle=False)
+            behind = Behind(Uncounted(range(60), batch_sampler=(
+                CountedBatchSampler(Growing(sampler), sampler))))
+            loader = StatefulLoader(behind, sampler)
+            for batch in loader:
+                loader.state_dict()
+                break
+            for number, batch in enumerate(loader, 1):
+                next(behind.left, None)
+                if number == stop:
+                    break
+            list(behind.left)
+            place = batch[-1] + 1
+            resumed = Distributed(range(60), 1, 0, shuffle=False)
+            resumed.load_state_dict(loader.state_dict())
+            self.assertEqual(next(iter(resumed)), place)
+
     def test_an_iter_of_a_users_own(self):
         """What it does is around the count, or before it: that is said, but not
         where another loader counts."""
@@ -1842,6 +1908,16 @@ class Items(unittest.TestCase):
 
         with self.assertWarnsRegex(UserWarning, "Before has an __iter__"):
             next(iter(Before(range(9), sampler=Distributed(range(9), 1, 0))))
+        class Sorted(CountedBatchSampler):
+            def __iter__(self):
+                yield from sorted(super().__iter__(), reverse=True)
+
+        sampler = Distributed(range(9), 1, 0)
+        with self.assertWarnsRegex(UserWarning, "Sorted has an __iter__"):
+            next(iter(Counting(range(9), batch_sampler=Sorted(
+                BatchSampler(sampler, 2, False), sampler))))
+        Sorted.__module__ = "statesampler_of_mine"
+        self.assertTrue(has_own_iter(Sorted([], sampler)))
         sampler = Turned(range(9), 1, 0)
         for loader in (Counting(range(9), sampler=sampler),
                        StatefulLoader(sampler, sampler)):
