@@ -68,6 +68,12 @@ class Header:
             raise Lost(f"the header has no {name}")
         return c.words_of(" ; ".join(macros).replace("\\\n", " "))
 
+    def last(self, kind):
+        """The last number of an order, a partition or a tail."""
+        return max(int(number) for number in re.findall(
+            rf"define STATESAMPLER_{kind.upper()}_\w+ (\d+)$", self.text,
+            re.M))
+
     def members(self):
         """The names of all members of all structs."""
         found = set()
@@ -202,6 +208,10 @@ def check_contract(header, text, name, parameters):
         if f"*{parameter}" not in listed and not any(
                 whole == one.split("[")[0] for one in listed):
             yield f"{name} assigns {whole}, and its contract does not say so"
+    for kind, bound in re.findall(r"\b(order|partition|tail) <= (\d+)", text):
+        last = header.last(kind)
+        if int(bound) != last:
+            yield f"{name}: {kind} <= {bound}, and the header's last is {last}"
 
 
 # --- Notes, without a prover --------------------------------------------------
