@@ -1652,7 +1652,7 @@ STATESAMPLER_WRAP_BEGIN
    before ssmp_shape, the first private struct.
 
    Where a new thing goes, besides the manual. (A test compares this list with
-   the functions that name a rule.)
+   the functions that name a rule, and with the tests that end at one.)
    a tail rule   STATESAMPLER_TAIL_..., ssmp_run_check_desc,
                  ssmp_run_check_carry, ssmp_order_set, ssmp_tail_round,
                  ssmp_segment_close, ssmp_run_repeated,
@@ -1670,10 +1670,11 @@ STATESAMPLER_WRAP_BEGIN
                  ssmp_mix_first_finish, ssmp_mix_last_finish, ssmp_mix_set_base;
                  if it passes over sources, as ALL, ssmp_source_turns_until,
                  ssmp_mix_turns_until, ssmp_mix_tick_at, ssmp_mix_next_source
-   All three also go to tests/rules.h, to the models that tests compare with
-   (tests/reference.py, tests/model.h; stop rules: tests/model_mix.h and
-   tests/fuzz/mix.c; tails: tests/prove/tail.h), to the names in
-   examples/python/statesampler/_library.py and __init__.pyi and in
+   All three also go to tests/rules.h, at which tests end, to the models that
+   they compare with (tests/reference.py, tests/model.h; stop rules:
+   tests/model_mix.h and tests/fuzz/mix.c; tails and orders, by number:
+   tests/prove/check.h; tails: tests/prove/tail.h, tests/test_state.c), to the
+   names in examples/python/statesampler/_library.py and __init__.pyi and in
    examples/js/statesampler.mjs and statesampler.d.mts, and, if people may
    choose them there, to examples/js/page/index.html. Headers and bindings of
    examples name some rules, too: search there for CARRY, WINDOW or NEVER, in

@@ -1,9 +1,9 @@
 #!/bin/sh
 # newest.sh [SUITE] - what the newest Debian has, on this code: builds a root of
 # that suite (sid) in build/newest, installs its compilers, Python, torch,
-# accelerate, transformers and node, and runs there the tests of the core, of the
-# extras, of the examples and of Python. Needs root, and Debian's packages
-# debootstrap and util-linux. The root is kept and brought up to date.
+# accelerate, transformers and node, and runs there the tests of the core, of
+# extras and of Python. Needs root, and Debian's packages debootstrap and
+# util-linux. The root is kept and brought up to date.
 #     ONLY=REGEX   other tests than these
 #     JOBS=2       so many at a time
 

@@ -914,8 +914,7 @@ static void test_great_weight(void)
     size_t count;
     memset(&d, 0, sizeof d);
     memset(&place, 0, sizeof place);
-    for (stop = STATESAMPLER_STOP_FIRST; stop <= STATESAMPLER_STOP_NEVER;
-         stop += 3) {
+    for (stop = STATESAMPLER_STOP_FIRST; stop < STOPS; stop += 3) {
         for (i = 0; i < 2; i++) {
             d.num_samples = (uint64_t)1 << (i == 0 ? 61 : 40);
             d.stream = i;
@@ -1261,7 +1260,7 @@ static void test_reach(void)
 {
     static party p;
     uint32_t stop, k;
-    for (stop = 0; stop <= STATESAMPLER_STOP_NEVER; stop++)
+    for (stop = 0; stop < STOPS; stop++)
         for (k = 0; k < 6; k++) {
             static const uint32_t worlds[] = {3, 1u << 20, UINT32_MAX};
             uint64_t edges[5], i, j;

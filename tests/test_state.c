@@ -475,8 +475,9 @@ static void check_fields_of(const statesampler_desc *d)
 
 static void check_fields(void)
 {
-    /* What five blocks have of 1,003 samples, by the tail's number. */
-    static const uint64_t share_of[] = {1005, 1000, 1003};
+    /* What five blocks have of 1,003 samples, by the tail's number; CARRY has
+       no blocks. */
+    static const uint64_t share_of[TAILS] = {1005, 1000, 1003};
     const uint64_t most = STATESAMPLER_MAX_SAMPLES + (UINT64_C(1) << 33);
     statesampler_desc d;
     uint32_t order, partition, tail;

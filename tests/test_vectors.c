@@ -209,7 +209,7 @@ static int left_out(const statesampler_desc *d)
         unsigned char state[STATE];
         statesampler s, before;
         CHECK(statesampler_init(&s, d) == STATESAMPLER_EINVAL_LEFT_OUT);
-        plain.order = STATESAMPLER_ORDER_REPLACEMENT + 1; /* unknown to all */
+        plain.order = ORDERS; /* unknown to all */
         CHECK(statesampler_init(&s, &plain) == STATESAMPLER_EINVAL_ORDER);
         plain.order = plain.partition = plain.tail = 0;
         CHECK(statesampler_init(&s, &plain) == STATESAMPLER_OK);

@@ -1,5 +1,5 @@
 # proofs.sh - what `make prove` proves is of this header: the names, places and
-# expressions that the proofs speak of stand in it. This needs no prover.
+# numbers that the proofs speak of stand in it. This needs no prover.
 
 # The prototypes under the contracts are those of the header.
 contracts_compile() {

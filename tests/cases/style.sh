@@ -49,6 +49,21 @@ places_hold() {
     done | nothing
 }
 
+# Tests end at the names of rules.h, and not at the last rule. A contract, or an
+# array, which has the number of a tail or an order, is of a file in the list.
+rules_in_tests() {
+    last=$(sed -n 's/.*(\(STATESAMPLER_[A-Z_]*\) + 1)$/\1/p' \
+        "$root/tests/rules.h" | paste -sd '|' -)
+    (cd "$root" && grep -rnE "(<=|>) ($last)|($last) \+ 1" tests \
+        --include='*.[ch]' | grep -v '^tests/rules.h') | nothing
+    (cd "$root" && grep -lE '(tail|order) (<=|==) [0-9]|\[(tail|order)\]' \
+        tests/*.[ch] tests/prove/*.h) >numbered
+    at_least 3 "$(wc -l <numbered)" 'files with the number of a rule'
+    while read -r file; do
+        places | grep -qF "$file" || echo "$file?"
+    done <numbered | nothing
+}
+
 # The heads are read as help, and the recipes by whoever looks for a command.
 makefiles_narrow() {
     (cd "$root" && awk 'length > 80 { print FILENAME ":" FNR ": " $0 }' \
@@ -67,6 +82,8 @@ sources_narrow() {
 list_tests() {
     add_test 'the header: where a new rule goes is where the old ones are' \
         places_hold
+    add_test 'the header: where a new rule goes has the tests with its number' \
+        rules_in_tests
     add_test 'the header: limits of functions and columns' limits_hold
     add_test 'the Makefiles: no line over 80 columns' makefiles_narrow
     add_test 'C: no line over 80 columns' sources_narrow

@@ -18,11 +18,10 @@ static int breaks(const statesampler_desc *d, int code)
     case STATESAMPLER_EINVAL_NUM_SAMPLES: return d->num_samples > limit;
     case STATESAMPLER_EINVAL_RANK: return d->rank >= w;
     case STATESAMPLER_EINVAL_GLOBAL_BATCH: return w * b >= limit;
-    case STATESAMPLER_EINVAL_ORDER:
-        return d->order > STATESAMPLER_ORDER_REPLACEMENT;
+    case STATESAMPLER_EINVAL_ORDER: return d->order >= ORDERS;
     case STATESAMPLER_EINVAL_PARTITION:
         return d->partition > STATESAMPLER_PARTITION_BLOCKED;
-    case STATESAMPLER_EINVAL_TAIL: return d->tail > STATESAMPLER_TAIL_CARRY;
+    case STATESAMPLER_EINVAL_TAIL: return d->tail >= TAILS;
     case STATESAMPLER_EINVAL_DROP_LAST: return d->drop_last > 1;
     case STATESAMPLER_EINVAL_CHUNK_SIZE: return windows && !d->chunk_size;
     case STATESAMPLER_EINVAL_WINDOW: return windows && !d->window;

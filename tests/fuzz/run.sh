@@ -112,8 +112,9 @@ module() {
             broken=1
             break
         }
-        calls=$((calls + $(sed 's/ calls.*//' build/fuzz/module/log)))
-        taken=$(sed 's/.*, \(.*\) taken/taken \1/' build/fuzz/module/log)
+        said=$(sed -n 's/^note: \(.*\) taken$/\1/p' build/fuzz/module/log)
+        calls=$((calls + ${said%% calls*}))
+        taken="taken ${said##*, }"
     done
     row module drawn $calls $broken "$taken;"
 }

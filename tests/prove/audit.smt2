@@ -1,9 +1,7 @@
 ; audit_check's closed forms, in words of 64 bits: they are 0 for no samples,
 ; and one sample more, of index n, adds n, n^2 and n^3. So by induction they are
 ; the sums over [0, n), for every n.
-; models statesampler_audit_check: n / 2 * ((n - 1) | 1)
-; models statesampler_audit_check: sum1 * (2 * n - 1) * SSMP_U64(0xaaaaaaaau, 0xaaaaaaabu)
-; models statesampler_audit_check: sum3 == sum1 * sum1
+; models statesampler_audit_check
 ; fault: #xaaaaaaaaaaaaaaab => #xaaaaaaaaaaaaaaad
 ; fault: (bvmul k (bvsub (even k) one)) => (bvmul k (even k))
 ; fault: (bvmul (bvadd s n) (bvadd s n)) => (bvmul (bvadd s n) s)

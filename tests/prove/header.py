@@ -12,8 +12,7 @@
 
 Nothing here quotes a statement of the header. A note stands at a place: the
 beginning of a function, its Nth `for` or `if`, or the body of that loop, after
-its declarations. A model stands by an expression, whatever its variables are
-called."""
+its declarations. A model names functions, and the constants it has."""
 
 import glob
 import os
@@ -67,6 +66,19 @@ class Header:
         if not macros:
             raise Lost(f"the header has no {name}")
         return c.words_of(" ; ".join(macros).replace("\\\n", " "))
+
+    def value(self, name):
+        """The number that a macro is, by its last definition, which is C's."""
+        text = " ".join(self.words(name)).split(" ; ")[-1]
+        text = re.sub(r"\( uint64_t \)", "", text)
+        return eval(re.sub(r"[A-Z]\w+", lambda word: str(self.value(word[0])),
+                           text))
+
+    def last(self, kind):
+        """The last number of an order, a partition or a tail."""
+        return max(int(number) for number in re.findall(
+            rf"define STATESAMPLER_{kind.upper()}_\w+ (\d+)$", self.text,
+            re.M))
 
     def members(self):
         """The names of all members of all structs."""
@@ -202,6 +214,10 @@ def check_contract(header, text, name, parameters):
         if f"*{parameter}" not in listed and not any(
                 whole == one.split("[")[0] for one in listed):
             yield f"{name} assigns {whole}, and its contract does not say so"
+    for kind, bound in re.findall(r"\b(order|partition|tail) <= (\d+)", text):
+        last = header.last(kind)
+        if int(bound) != last:
+            yield f"{name}: {kind} <= {bound}, and the header's last is {last}"
 
 
 # --- Notes, without a prover --------------------------------------------------
@@ -233,74 +249,33 @@ def check_note(header, name, place, text, logic):
 
 # --- Models -------------------------------------------------------------------
 
-MODEL = re.compile(r"^; models (\w+): (.*(?:\n;  .*)*)", re.M)
-CASTS = re.compile(r"\( (?:u?int\d+_t|size_t|int) \) ?")
+MODEL = re.compile(r"^; models (.*(?:\n;  .*)*)", re.M)
+CONSTANT = re.compile(r"^\(define-fun \w+ \(\) Int (\d+)\) ; (\w+)$", re.M)
 
 
-def expression_of(words):
-    """Words as a list of operators, numbers, names of ours, and operands: a
-    variable with its members and elements, which is a list of one text. Casts
-    are left out."""
-    words = CASTS.sub("", " ".join(words)).split()
-    found, i = [], 0
-    while i < len(words):
-        word = words[i]
-        if (not re.match(r"[A-Za-z_]", word) or word in c.KEYWORDS or
-                re.match(r"ssmp_|SSMP_|statesampler_|STATESAMPLER_", word)):
-            found.append(word)
-            i += 1
-            continue
-        first = i
-        i += 1
-        while i < len(words) and words[i] in ("->", ".", "["):
-            i = c.matching(words, i, 1) + 1 if words[i] == "[" else i + 2
-        found.append([" ".join(words[first:i])])
-    return found
-
-
-def stands_at(model, code):
-    """Whether code begins with what a model says, with other operands."""
-    if len(code) < len(model):
-        return False
-    there, back = {}, {}
-    for mine, theirs in zip(model, code):
-        if not (isinstance(mine, list) and isinstance(theirs, list)):
-            if mine != theirs:
-                return False
-        elif (there.setdefault(mine[0], theirs[0]) != theirs[0] or
-              back.setdefault(theirs[0], mine[0]) != mine[0]):
-            return False
-    return True
-
-
-def check_models(header, path):
-    """What a file of formulas says of the header, or of a contract, that does
-    not stand there."""
-    text, path = read(path), os.path.basename(path)
-    models = MODEL.findall(text)
+def check_models(header, text):
+    """What a file of formulas names that is not in the header, or not with this
+    value, and what it quotes of a contract that does not stand there."""
+    models = re.findall(r"\w+", " ".join(MODEL.findall(text)))
     contracted = re.findall(r"^; contract: (.*(?:\n;  .*)*)", text, re.M)
     if not models and not contracted:
-        yield f"{path} models nothing"
-    for name, model in models:
-        model = re.sub(r"\n; +", " ", model)
-        try:
-            code = expression_of(header.words(name))
-        except Lost as reason:
-            yield f"{path}: {reason}"
-            continue
-        wanted = expression_of(c.words_of(model))
-        if not any(stands_at(wanted, code[i:]) for i in range(len(code))):
-            yield f"{path}: not in {name}: {model}"
+        yield "models nothing"
+    for name in models:
+        header.words(name)
+    for number, name in CONSTANT.findall(text):
+        value = header.value(name)
+        if int(number) != value:
+            yield f"{name} is {value} in the header, not {number}"
     formulas = re.sub(r"^;.*\n", "", text, flags=re.M)
     for old in re.findall(r"^; fault: (.*) => ", text, re.M):
         if old not in formulas:
-            yield f"{path}: a fault is of what it does not say: {old}"
+            yield f"a fault is of what it does not say: {old}"
     all_contracts = " ".join(" ".join(read(one).split())
                              for one in sorted(glob.glob(f"{HERE}/*.[ch]")))
     for quote in contracted:
         quote = " ".join(re.sub(r"\n; +", " ", quote).split())
         if all_contracts.count(quote) != 1:
-            yield f"{path}: not in a contract once: {quote}"
+            yield f"not in a contract once: {quote}"
 
 
 PREFIXES = ("", "ssmp_", "SSMP_", "statesampler_", "STATESAMPLER_")
@@ -308,7 +283,7 @@ PREFIXES = ("", "ssmp_", "SSMP_", "statesampler_", "STATESAMPLER_")
 
 def spoken_of(path):
     """The names, which have a _ in them, in what a file of formulas prints or
-    says in comments that quote no code, or in what README.md has as code."""
+    says in comments that quote nothing, or in what README.md has as code."""
     text = read(path)
     if path.endswith(".smt2"):
         text = re.sub(r"^; (?:models|contract:|fault:).*(?:\n;  .*)*", "", text,
@@ -368,9 +343,14 @@ def check(header):
         except Lost as reason:
             yield f"notes.txt: {reason}"
     for path in sorted(glob.glob(f"{HERE}/*.smt2")):
-        yield from check_models(header, path)
-        if os.path.basename(path) not in read(f"{HERE}/prove.sh"):
-            yield f"prove.sh does not prove {os.path.basename(path)}"
+        name = os.path.basename(path)
+        try:
+            yield from (f"{name}: {wrong}" for wrong in check_models(
+                header, read(path)))
+        except Lost as reason:
+            yield f"{name}: {reason}"
+        if name not in read(f"{HERE}/prove.sh"):
+            yield f"prove.sh does not prove {name}"
     yield from check_names(header)
 
 

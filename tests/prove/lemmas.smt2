@@ -3,13 +3,8 @@
 ; the hash of a wide half is below its span; no product of two words of 32 bits
 ; has more than 64; products rise with their factors, and a division by a factor
 ; leaves nothing; and a division by `right` is a product and a shift.
-; models statesampler_perm_inverse: r = right - 1 - r;
-;     ssmp_perm_round(&r, &l, perm, i - 1, 1, wide); r = right - 1 - r;
-;     l = left - 1 - l; ssmp_perm_round(&l, &r, perm, i - 2, 1, wide);
-;     l = left - 1 - l;
-; models ssmp_perm_round: (x * span) >> 32
-; models ssmp_perm_set_size: ssmp_ceil_div(power << 31, right)
-; models ssmp_bulk_load: SSMP_EVEN32(x, reciprocal)
+; models statesampler_perm_inverse, ssmp_perm_round, ssmp_perm_set_size,
+;     ssmp_bulk_load
 ; contract: Count(x, n) && Count(y, n) && 0 <= n && x < y ==>
 ;     x * n + n <= y * n;
 ; contract: Count(t, n) && 0 <= t && 0 < n ==> (t * n) % n == 0;

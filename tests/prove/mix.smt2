@@ -1,16 +1,8 @@
 ; A mix in integers: nothing wraps in what is computed from a state that mix_load
 ; takes, and the sequence is long enough. A node of the tree has weight w and a
 ; child of weight a; w0 is the root's.
-; models ssmp_mix_read: (turn | tick) >> 63 != 0
-; models SSMP_TOO_FAR: 2 * STATESAMPLER_MAX_SAMPLES
-; models ssmp_mix_tick_at: turn - base_turn
-; models ssmp_mix_tick_at: base_tick + turns
-; models ssmp_branch_divide: turns * left + weight / 2
-; models ssmp_seat_tick: (turns * weight + half) / child
-; models ssmp_seat_tick: periods >= SSMP_TOO_FAR / period
-; models ssmp_mix_turns_until: tick - base_tick
-; models ssmp_mix_check_turn: turn > STATESAMPLER_MAX_SAMPLES || turn > reach
-; models statesampler_mix_seek: ssmp_mix_tick_at(mix, turn - 1) + 1
+; models ssmp_mix_read, ssmp_mix_tick_at, ssmp_branch_divide, ssmp_seat_tick,
+;     ssmp_mix_turns_until, ssmp_mix_check_turn, statesampler_mix_seek
 ; fault: (<= tick until far) => (<= until far)
 ; fault: (<= to top) => (<= to (* 2 far))
 ; fault: (< w0 2147483648) => (< w0 8589934592)
@@ -19,8 +11,8 @@
 ; fault: (+ (* k w) half) => (* k w)
 ; fault: (< steps (* weight periods)) => (<= steps (* weight periods))
 (set-logic ALL)
-(define-fun top () Int 4611686018427387904)
-(define-fun far () Int (* 2 top))
+(define-fun top () Int 4611686018427387904) ; STATESAMPLER_MAX_SAMPLES
+(define-fun far () Int 9223372036854775808) ; SSMP_TOO_FAR
 (define-fun word () Int 18446744073709551616)
 (declare-const turn Int) (declare-const tick Int)
 (declare-const until Int) (declare-const left Int)

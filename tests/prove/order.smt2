@@ -2,27 +2,9 @@
 ; and each of these is a sample of it; with WINDOW by a permutation of chunks
 ; and one of each window's values, whatever these are. With DROP n is
 ; num_samples without those that are in no block, so that `longer` is 0.
-; models ssmp_order_set: num_samples / blocks
-; models ssmp_order_set: num_samples % blocks
-; models ssmp_order_set: block * quota + (block < longer ? block : longer)
-; models ssmp_order_set: quota + (block < longer)
-; models ssmp_sampler_position_of: num_samples / blocks
-; models ssmp_sampler_position_of: num_samples % blocks
-; models ssmp_sampler_position_of: index < longer * (quota + 1)
-; models ssmp_sampler_position_of: index / (quota + 1)
-; models ssmp_sampler_position_of: (index - longer) / quota
-; models ssmp_reader_fill_block: first % blocks
-; models ssmp_reader_fill_block: first /= blocks
-; models ssmp_reader_fill_block: stride /= blocks
-; models ssmp_reader_fill_windows: first / window_size
-; models ssmp_reader_fill_windows: first - window * window_size
-; models ssmp_reader_fill_windows: SSMP_MAX32 / size
-; models ssmp_chunks_divide: value * inverse >> 32
-; models ssmp_order_window: ssmp_min(window_size, size - window * window_size)
-; models ssmp_order_inverse: sample / chunk_size
-; models ssmp_order_inverse: nth < chunks
-; models ssmp_order_inverse: nth / chunks
-; models ssmp_order_inverse: (nth - window * chunks) * chunk_size
+; models ssmp_order_set, ssmp_sampler_position_of, ssmp_reader_fill_block,
+;     ssmp_reader_fill_windows, ssmp_chunks_divide, ssmp_order_window,
+;     ssmp_order_inverse
 ; fault: (ite (< block longer) 1 0) => (ite (<= block longer) 1 0)
 ; fault: (ite (< block longer) block longer) => block
 ; fault: (- index longer) (* (+ block 1) quota) => index (* (+ block 1) quota)

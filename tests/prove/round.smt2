@@ -2,14 +2,7 @@
 ; halves are the same and below the span; the span is no more than the size; and
 ; half - value modulo the size needs no comparison. x is the half, mixed with the
 ; key, and product the high half of x times the key, whatever these are.
-; models ssmp_perm_round: size - round / 2 * (size >> 10)
-; models ssmp_perm_round: x *= (x * mul) & 0xffff0000u
-; models ssmp_perm_round: (x * span) >> 32
-; models ssmp_perm_round: x *= (x * mul) >> 16
-; models ssmp_perm_round: ((x & 0xffffu) * span) >> 16
-; models ssmp_perm_round: x = *half - x
-; models ssmp_perm_round: x + (size & (0 - (x >> 31)))
-; models SSMP_REDUCE: x + (size & (0 - (x >> (bits - 1))))
+; models ssmp_perm_round, SSMP_REDUCE
 ; fault: (bvlshr product #x00000010) => (bvlshr product #x0000000f)
 ; fault: (bvand low #x0000ffff) => low
 ; fault: (bvule rounds #x0000000b) => (bvule rounds #x00000400)

@@ -2,23 +2,8 @@
 ; and that a Good one stays Good. G positions are a step. The segment's base is
 ; at position c and step b and its end at E; the present is at p, and k steps
 ; after the base.
-; models SSMP_MAX_POSITION: STATESAMPLER_MAX_SAMPLES + (1 << 33)
-; models ssmp_run_check_place: position > SSMP_MAX_POSITION ||
-;     step >= STATESAMPLER_MAX_SAMPLES / 2 * 5
-; models ssmp_run_check_place: ssmp_ceil_div((epoch - base_epoch) * num_samples +
-;     position - base_position, global_batch)
-; models ssmp_run_check_place: steps > ssmp_segment_steps(segment, global_batch)
-; models ssmp_run_check_place: ssmp_segment_find(&found, segment, global_batch, steps)
-; models ssmp_sampler_serve: ssmp_cursor_move(&now, segment, global_batch)
-; models ssmp_sampler_serve: (step - base_step) * global_batch >= STATESAMPLER_MAX_SAMPLES
-; models ssmp_sampler_find: step > STATESAMPLER_NONE / 2
-; models ssmp_sampler_find: step - base_step > ssmp_segment_steps(segment, global_batch)
-; models ssmp_sampler_find: ssmp_segment_find(cursor, segment, global_batch, step - base_step)
-; models ssmp_sampler_resume: position > end
-; models statesampler_locate: (epoch - base_epoch) * num_samples + position
-; models statesampler_locate: base_step + distance / global_batch
-; models statesampler_locate: distance % global_batch / world_size
-; models statesampler_locate: distance % world_size
+; models ssmp_run_check_place, ssmp_sampler_serve, ssmp_sampler_find,
+;     ssmp_sampler_resume, statesampler_locate
 ; contract: cursor->position == \min(segment->end, segment->base.position +
 ; contract: (\result - 1) * global_batch < segment->end - segment->base.position;
 ; contract: \result * global_batch <= 1 << 62;
@@ -34,8 +19,8 @@
 ; fault: (< slot B) => (< slot (- B 1))
 ; fault: (<= b c) => (<= b (+ c 1))
 (set-logic ALL)
-(define-fun top () Int 4611686018427387904)
-(define-fun most () Int (+ top 8589934592))
+(define-fun top () Int 4611686018427387904) ; STATESAMPLER_MAX_SAMPLES
+(define-fun most () Int 4611686027017322496) ; SSMP_MAX_POSITION
 (define-fun word () Int 18446744073709551616)
 (define-fun least ((x Int) (y Int)) Int (ite (< x y) x y))
 (declare-const n Int) (declare-const W Int)

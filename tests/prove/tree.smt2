@@ -1,12 +1,7 @@
 ; A node of the mix's tree, over all integers: it has weight w, its left child
 ; has weight a, and share(m) = (m * a + w / 2) / w of its first m turns are the
 ; left child's.
-; models ssmp_branch_divide: turns * left + weight / 2
-; models ssmp_branch_divide: product / weight
-; models ssmp_branch_divide: product -= left_turns * weight
-; models ssmp_branch_divide: product + left >= weight
-; models ssmp_seat_tick: (weight - is_left) / 2
-; models ssmp_seat_tick: (turn * weight + half) / weights[level]
+; models ssmp_branch_divide, ssmp_seat_tick
 ; fault: (* m a) h) => (* m a) w)
 ; fault: (>= (+ r a) w) => (> (+ r a) w)
 ; fault: (= h1 (div (- w 1) 2)) => (= h1 (div (+ w 1) 2))

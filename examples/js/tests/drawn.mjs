@@ -14,6 +14,7 @@
    A call that never ends is found by who runs this with a limit. */
 import assert from "node:assert/strict";
 import path from "node:path";
+import test from "node:test";
 import { begin, random, x } from "./random.mjs";
 
 const { Sampler, Mix, Perm, Audit, StatesamplerError, describeState, ORDERS,
@@ -517,14 +518,17 @@ function ask_audit() {
                  "one is another");
 }
 
-for (let i = 0; i < rounds; i++) {
-    const before = x;
-    try {
-        one_of([ask_sampler, ask_sampler, ask_mix, ask_rest, ask_audit])();
-    } catch (error) {
-        console.log(`round ${i} of seed ${seed}, x = ${before}: ${error.stack}`);
-        process.exit(1);
+test("drawn inputs", () => {
+    for (let i = 0; i < rounds; i++) {
+        const before = x;
+        try {
+            one_of([ask_sampler, ask_sampler, ask_mix, ask_rest, ask_audit])();
+        } catch (error) {
+            error.message += ` (round ${i} of seed ${seed}, x = ${before})`;
+            throw error;
+        }
     }
-}
-assert.ok(taken > calls / 4 && taken < calls, `${taken} of ${calls} taken`);
-console.log(`${calls} calls, ${(100 * taken / calls).toFixed(1)} % taken`);
+    assert.ok(taken > calls / 4 && taken < calls, `${taken} of ${calls} taken`);
+    console.log(`note: ${calls} calls, ` +
+                `${(100 * taken / calls).toFixed(1)} % taken`);
+});

@@ -84,8 +84,12 @@ class Recorded:
                  ledger=None, drop_last=False, history=None,
                  own_batches=False):
         # The turn at which its stage ends, and its weights with that.
-        _, state, self.stage = split_schedule(state)
-        self.history, state = split(state)
+        self.stage = self.history = self.error = None
+        try:
+            _, state, self.stage = split_schedule(state)
+            self.history, state = split(state)
+        except ValueError as error:
+            self.error = error      # Other states of the file answer.
         self.path, self.fingerprint = path, fingerprint
         self.ledger = state if state[:4] == b"SSL1" else ledger
         _, self.needs = OWNERS.get(state[:4], (None, None))
@@ -104,6 +108,8 @@ class Recorded:
     def open(self, epoch=None, drop_last=False, world_size=None,
              batch_size=None):
         """Makes the cursor that answers."""
+        if self.error:
+            raise self.error
         if self.needs:
             raise ValueError(self.needs)
         self.drop_last = drop_last = drop_last or self.drop_last

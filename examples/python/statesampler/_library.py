@@ -226,13 +226,10 @@ _FUNCTIONS = (
     (None, [_pointer, _pointer], "audit_merge"),
     (_int, [_pointer, _u64], "audit_check"),
     (ctypes.c_char_p, [_int], "any_error"),
-    (ctypes.c_char_p, [], "version_text"),
     (_u32, [], "version"),
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
-    (_u64, [_pointer, _u32, _u64, _u64], "source_seed"),
+    (_pointer, [_pointer, _u32], "source_sampler"),
     (_size, [_pointer, _size, _pointer, _pointer], "turns"),
-    (_u64, [_pointer, _u32], "source_epoch"),
-    (_size, [_pointer, _u32], "source_padding"),
     (None, [_pointer, _pointer], "mix_weights"),
     (_u32, [_u32, _u64, _u32], "blend_slot"),
     (_u64, [_u64, _u64], "factors_shift"),
@@ -270,6 +267,8 @@ _FUNCTIONS = (
     (None, [_sets(Stages), _pointer, _u64], "schedule_owe"),
     (_int, [_sets(Stages), _pointer, _u32, _u64], "schedule_had"),
     (_int, [_sets(Stages), _pointer, _size], "schedule_save schedule_load"),
+    (_int, [_sets(_size), _sets(_u64), ctypes.c_char_p, _size],
+     "schedule_find"),
     (_int, [_pointer, ctypes.c_char_p, _size, _sets(_size)], "record_read"),
     (None, [_pointer, _pointer], "record_of"),
     (_u32, [_pointer], "record_sources"),
@@ -314,7 +313,8 @@ c, (SAMPLER_BYTES, SOURCE_BYTES, MIX_BYTES, STATE_BYTES, HISTORY_BYTES,
 NONE = 2**64 - 1        # STATESAMPLER_NONE
 OFF = 2**32 - 1         # STATESAMPLER_OFF
 
-VERSION = c.version_text().decode()      # The header's.
+VERSION = "{}.{}.{}".format(*(c.version() // part % 100
+                              for part in (10000, 100, 1)))
 
 # The position of each name is its number in the header.
 ORDERS = ["shuffle", "sequential", "window", "replacement"]

@@ -53,11 +53,6 @@ const uint64_t statesampler_layout[7] = {
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES,
     sizeof(history), sizeof(record), sizeof(schedule_source)};
 
-EXPORT(const char *, version_text, (void))
-{
-    return STATESAMPLER_VERSION;
-}
-
 /* The message of a code of statesampler.h, or of any header above: whose own it
    is not, that one says what statesampler.h does. */
 EXPORT(const char *, any_error, (int code))
@@ -84,21 +79,11 @@ EXPORT(int, source_init,
     return statesampler_init(&sources[source].sampler, desc);
 }
 
-/* sample_seed of a source of an array. */
-EXPORT(uint64_t, source_seed,
-       (const statesampler_source *sources, uint32_t source, uint64_t epoch,
-        uint64_t index))
-{
-    return statesampler_sample_seed(&sources[source].sampler, epoch, index);
-}
-
-/* How many samples are padding in the last batch of a source of an array. */
-EXPORT(size_t, source_padding,
+/* The sampler of a source of an array. */
+EXPORT(const statesampler *, source_sampler,
        (const statesampler_source *sources, uint32_t source))
 {
-    const statesampler *s = &sources[source].sampler;
-
-    return statesampler_padding(s, statesampler_step(s) - 1);
+    return &sources[source].sampler;
 }
 
 /* Numbers the present epoch of a mix, which counts its own from 0. */
@@ -129,13 +114,6 @@ EXPORT(size_t, turns,
         counts[turn] = count;
     }
     return turn;
-}
-
-/* The epoch in which a source of an array is. */
-EXPORT(uint64_t, source_epoch,
-       (const statesampler_source *sources, uint32_t source))
-{
-    return statesampler_epoch(&sources[source].sampler);
 }
 
 /* The weights that a mix has. */
@@ -523,6 +501,12 @@ EXPORT(int, schedule_save, (const schedule *s, void *out, size_t size))
 EXPORT(int, schedule_load, (schedule *s, const void *state, size_t size))
 {
     return schedule_load(s, state, size);
+}
+
+EXPORT(int, schedule_find,
+       (size_t *used, uint64_t *end, const void *bytes, size_t size))
+{
+    return schedule_find(used, end, bytes, size);
 }
 
 /* --- histories: what is read ---------------------------------------------- */

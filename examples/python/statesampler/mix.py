@@ -348,7 +348,7 @@ class Mix(Recorded, samplers.Mix):
 
     def _own_epoch(self, index):
         source, _ = self._divide(index)
-        return c.source_epoch(self._sources, source)
+        return c.epoch(c.source_sampler(self._sources, source))
 
     # --- states --------------------------------------------------------------
 

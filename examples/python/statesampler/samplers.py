@@ -10,10 +10,11 @@ import zlib
 
 from ._arguments import (choice, flag, items, kind_of, listed, shown, whole,
                          whole_batch_size, world)
-from ._codes import ECORRUPT_CHECK, ECORRUPT_SIZE, ERANGE_INDEX
-from ._library import (MIX_BYTES, NONE, OFF, ORDERS, PARTITIONS, SAMPLER_BYTES,
-                       SOURCE_BYTES, STATE_BYTES, STOPS, TAILS, Counts, Desc,
-                       SamplerPlace, address, c, check, indices, memory)
+from ._codes import ERANGE_INDEX
+from ._library import (MIX_BYTES, NONE, OFF, ORDERS, PARTITIONS, RECORD_BYTES,
+                       SAMPLER_BYTES, SOURCE_BYTES, STATE_BYTES, STOPS, TAILS,
+                       Counts, Desc, SamplerPlace, address, c, check, indices,
+                       memory)
 
 Place = collections.namedtuple("Place", "step rank slot position")
 
@@ -137,8 +138,9 @@ def split(state):
     """The history in front of a state, or None, and the state."""
     if state[:4] != b"SSH1":
         return None, state
-    size = int.from_bytes(state[8:16], "little")
-    return state[:size], state[size:]
+    used = ctypes.c_size_t()
+    check(c.record_read(memory(RECORD_BYTES), state, len(state), used))
+    return state[:used.value], state[used.value:]
 
 
 def split_schedule(state):
@@ -146,14 +148,9 @@ def split_schedule(state):
     turn at which its stage ends, or None."""
     if state[:4] != b"SSC1":
         return None, state, None
-    size = 32 + 8 * int.from_bytes(state[4:8], "little")
-    if len(state) < size:
-        check(ECORRUPT_SIZE)
-    if c.hash(0, state, size - 8) != (
-            int.from_bytes(state[size - 8:size], "little")):
-        check(ECORRUPT_CHECK)
-    end = int.from_bytes(state[16:24], "little")
-    return state[:size], state[size:], end
+    used, end = ctypes.c_size_t(), ctypes.c_uint64()
+    check(c.schedule_find(used, end, state, len(state)))
+    return state[:used.value], state[used.value:], end.value
 
 
 def library_state(state):
@@ -472,7 +469,8 @@ class Mix(_Iterator):
             return 0
         check(c.mix_seek(self._memory, turn))
         self._turns(1)
-        found = c.source_padding(self._sources, source)
+        sampler = c.source_sampler(self._sources, source)
+        found = c.padding(sampler, c.step(sampler) - 1)
         check(c.mix_seek(self._memory, before))
         return found
 
@@ -495,7 +493,7 @@ class Mix(_Iterator):
 
     def sample_seed(self, epoch, index):
         source, index = self._divide(whole("index", index, 0, 2**64))
-        return c.source_seed(self._sources, source,
+        return c.sample_seed(c.source_sampler(self._sources, source),
                              whole("epoch", epoch, 0, 2**64), index)
 
     def save(self):

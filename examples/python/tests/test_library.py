@@ -399,6 +399,7 @@ class Library(unittest.TestCase):
             self.assertNotEqual(sentence(int(code)), sentence(0), name)
 
     def test_codes_are_those_of_the_headers(self):
+        """Also those that JavaScript tells apart."""
         from statesampler import _codes
         text = ""
         for header in glob.glob(os.path.join(ROOT, "examples/extras/*.h")):
@@ -406,12 +407,20 @@ class Library(unittest.TestCase):
                 text += file.read()
         with open(os.path.join(ROOT, "statesampler.h")) as file:
             text += file.read()
-        names = [name for name in vars(_codes) if name.isupper()]
-        self.assertGreater(len(names), 10)
-        for name in names:
-            code = getattr(_codes, name)
+        codes = [(name, code) for name, code in vars(_codes).items()
+                 if name.isupper()]
+        self.assertGreater(len(codes), 10)
+        in_js = ""
+        for module in glob.glob(os.path.join(ROOT, "examples/js/*.mjs")):
+            with open(module) as file:
+                in_js += file.read()
+        in_js = (re.findall(r"\b(E[A-Z_]+) = (-\d+)", in_js) +
+                 [(name, code) for code, name in
+                  re.findall(r'\[(-\d+)\]: "(E[A-Z]+)"', in_js)])
+        self.assertGreater(len(in_js), 5)
+        for name, code in codes + in_js:
             self.assertTrue(re.search(
-                rf"(define (STATESAMPLER_)?{name} [(]{code}[)]"
+                rf"(define (\w+_)?{name} [(]{code}[)]"
                 rf"|X[(]{name}, {code}, )", text), (name, code))
         self.assertEqual(_codes.kind(_codes.ERANGE_BASE), _codes.ERANGE)
         self.assertEqual(_codes.kind(_codes.ERANGE), _codes.ERANGE)

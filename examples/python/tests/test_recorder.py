@@ -28,7 +28,7 @@ from common import (EXAMPLES, ROOT, DataLoader, cases, counted, main, raw,
                     torch)
 from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
                           RepeatSampler, RoundRobinBatchSampler, Sampler,
-                          SpreadBatchSampler)
+                          Schedule, SpreadBatchSampler)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
 from statesampler._cursors import SamplerCursor, recall_mix
@@ -960,6 +960,21 @@ class Command(Asked):
         self.assertEqual(len(self.ask(*asked, "good", said=())), 1)
         self.assertIn("the state's bytes have changed",
                       self.ask(*asked, "bad", said=(), status=1))
+
+    def test_damaged_in_front(self):
+        """The history or the schedule of one state, and not the others."""
+        one = Sampler(20, 0, 1, 5)
+        one.seek(2)
+        mix = Mix([50, 50], 0, 1, 1, schedule=Schedule([(None, [1, 9])]))
+        for good in one.save(), mix.save():
+            bad = good[:20] + bytes([good[20] ^ 1]) + good[21:]
+            self.save([bad, good])
+            self.assertEqual([line.split(": ")[:-1] for line in
+                              self.ask(status=1, said=())],
+                             [["[1]"], ["statesampler", self.path, "[0]"]])
+            self.assertIn("the state's bytes have changed",
+                          self.ask("--steps", 2, "--sampler", "[0]", said=(),
+                                   status=1))
 
     def test_some_states_say_nothing(self):
         """The others do, and which do not is said."""

@@ -34,18 +34,6 @@ web_steering() {
         "$PWD/bin/history"
 }
 
-drawn_inputs() {
-    (cd "$root" && quietly_web &&
-        timeout -k 5 120 \
-            node examples/js/tests/drawn.mjs build/web/statesampler.mjs 1500) \
-        >said || {
-        echo "status $? (124: a call does not end)"
-        cat said
-        return 1
-    }
-    sed 's/^/note: /' said
-}
-
 # What whoever opens a page fetches: the module, and one of the two. Bundlers
 # leave out the classes that a page does not use; the bar of 17 KiB is for a
 # page that uses what samplers need, and the other one for all classes.
@@ -167,7 +155,8 @@ list_tests() {
     add_test 'JavaScript: memory stays as small as is declared' \
         node_tests memory.mjs
     add_test 'JavaScript: its size gzipped, of 19 KiB, for a sampler of 17' web_sizes
-    add_test 'JavaScript: drawn inputs, half of them wrong' drawn_inputs
+    add_test 'JavaScript: drawn inputs, half of them wrong' \
+        node_tests drawn.mjs build/web/statesampler.mjs 1500
     if tool tsc "JavaScript's declarations"; then
         add_test 'JavaScript: its declarations, by tsc' web_types
     fi
