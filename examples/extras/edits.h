@@ -7,8 +7,8 @@
    resizes it. Save the stack with the sampler's state. It is that of one epoch:
    begin the next with a new one.
 
-   The memory is yours: for as many edits as you like, at most 100, and for as
-   many removed ids. */
+   The memory is yours. Its size says how many edits there may be, up to 100,
+   and how many ids they may remove. */
 #ifndef EDITS_H
 #define EDITS_H
 

@@ -33,15 +33,15 @@ mix are those of its datasets one after another.
   --rank R        of this rank; default 0
   --all           of all ranks
   --where INDEX   step, rank and slot of a sample, or rank and position if
-                  the run had a batch sampler of its own, whose batches no
-                  state holds; may be given several times; in a mix, in each
+                  the run had batches of several sizes, or a batch sampler of
+                  its own; may be given several times; in a mix, in each
                   of its dataset's epochs; without a history in the present
                   one
   --epoch N       in this epoch, as FILE's ranks and weights serve it
   --world-size N  of a run of so many ranks that goes on from FILE
-  --batch-size N  the DataLoader's, which the states of
-                  StatefulDistributedSampler and RepeatSampler do not hold;
-                  else as --world-size
+  --batch-size N  the DataLoader's, if the state_dict of a
+                  StatefulDistributedSampler or RepeatSampler does not have
+                  it; else as --world-size
   --drop-last     the run had drop_last=True, which only a Ledger's state
                   holds
   --straight      the run had no seek, no begin and no other weights, ranks,
@@ -77,12 +77,12 @@ class Recorded:
     """A state in a file, and its run. `of_loader`: a step of it is one sample
     per rank, as a StatefulDistributedSampler does not know the batches.
     ledger: the state of the Ledger whose sampler's state this is. history: what
-    a state_dict of a sampler for torch has; empty if nothing was done.
-    own_batches: a batch sampler of the user's own made the run's batches."""
+    a state_dict of a sampler for torch has; empty if nothing was done. size:
+    that of the run's batches, by its state_dict; 0: they had several; None:
+    nobody knows, or the state itself has it."""
 
     def __init__(self, path, state, of_loader=False, fingerprint=None,
-                 ledger=None, drop_last=False, history=None,
-                 own_batches=False):
+                 ledger=None, drop_last=False, history=None, size=None):
         # The turn at which its stage ends, and its weights with that.
         self.stage = self.history = self.error = None
         try:
@@ -101,7 +101,8 @@ class Recorded:
             _batch_size(state) == 1)
         self.state, self.mixes = state, state[:4] in (b"SSMX", b"SSMN")
         self.unit, self.base, self.short = 1, 0, 0
-        self.drop_last, self.own_batches = drop_last, own_batches
+        self.drop_last = drop_last
+        self.size = size if self.of_loader or size == 0 else None
         if history is not None and not self.needs:
             self.history = _history(history, state)
 
@@ -137,17 +138,19 @@ class Recorded:
         if self.of_loader:
             self.unit = batch_size or 1
             if not self.groups:
-                self._count_from_base()
+                self._count_from_base(None not in (batch_size, self.size) and
+                                      batch_size != self.size)
 
-    def _count_from_base(self):
+    def _count_from_base(self, changed):
         """Batches end where the number of ranks changed, or where a run went
-        on from the state with others. That a state is between two batches may
-        show that batch_size is wrong."""
+        on from the state with others, or with a changed size. That a state is
+        between two batches may show that batch_size is wrong."""
         here = recall_sampler(self.state, None, False)
         if self.epoch != here.epoch and here.num_steps is not None:
             return
         base = here.base
-        if self.cursor._shape.world_size != here._shape.world_size:
+        if changed or (
+                self.cursor._shape.world_size != here._shape.world_size):
             base = here.step
         elif (here.step - base) % self.unit and here.step != here.num_steps:
             if not self.goes_on:
@@ -230,8 +233,8 @@ class Recorded:
                         "after it")
         if self.history:
             said.append(self._known())
-        if self.own_batches:
-            said.append("batches of a batch sampler of its own")
+        if self.size is not None:
+            said.append(f"batches of {self.size or 'several sizes'}")
         if self.fingerprint is not None:
             said.append(f"fingerprint {cut(repr(self.fingerprint))}")
         return "; ".join(filter(None, (", ".join(said), self.needs)))
@@ -346,9 +349,11 @@ def _taken(path, rest):
                 history = None
             else:
                 del rest["history"]
+            size = rest.get("batch_size")
+            if type(size) is not int or not 0 <= size < 2**32:
+                size = None
             yield Recorded(path or "state", raw, True, fingerprint,
-                           history=history,
-                           own_batches=rest.get("own_batches") is True)
+                           history=history, size=size)
 
 
 def _raw(thing):
@@ -471,7 +476,7 @@ def choose(found, path):
     if path is not None:
         found = [each for each in found if each.path == path] or found
     states = {(each.state, each.history, each.of_loader, each.drop_last,
-               each.own_batches, each.ledger is None)
+               each.size, each.ledger is None)
               for each in found}
     if len(states) == 1 and path in (None, found[0].path):
         return found[0]
@@ -506,15 +511,15 @@ def placed(index, epoch, place, dataset, steps):
             f"position {place.position}{dataset}")
 
 
-def where(one, index):
-    """A line, and whether the sample is there."""
+def where(one, index, steps):
+    """A line, and whether the sample is there. steps: whether they are
+    known."""
     try:
         place = one.locate(index)
     except ValueError as error:
         return f"{index}: epoch {one.epoch}: {_plain(error)}", False
     dataset = f" dataset {one.dataset(place.step)}" if one.mixes else ""
-    return placed(index, one.epoch, place, dataset,
-                  not one.own_batches), True
+    return placed(index, one.epoch, place, dataset, steps), True
 
 
 # Steps that are looked up in a walk over a history.
@@ -656,16 +661,22 @@ class Asked:
             setattr(self, name[2:].replace("-", "_"), value)
 
 
-def check_batches(one, asked):
-    """That what is asked is in the state, or given."""
-    if one.own_batches:
+def batch_size(one, asked):
+    """That of a loader's batches: as the state knows it, or as given, also for
+    a run that goes on from there."""
+    if asked.world_size and asked.batch_size:
+        return asked.batch_size
+    if one.size == 0:
         if asked.steps is not None or asked.batch_size:
-            raise ValueError("the run had a batch sampler of its own, and the "
-                             "state does not hold its batches: ask --where, "
-                             "without --batch-size")
-    elif one.of_loader and not asked.batch_size:
+            raise ValueError("the run had batches of several sizes, or of a "
+                             "batch sampler of its own, and the state does not "
+                             "hold them: ask --where, without --batch-size")
+    elif one.size and asked.batch_size not in (None, one.size):
+        raise ValueError(f"leave out --batch-size: its batches had {one.size}")
+    elif one.of_loader and not (one.size or asked.batch_size):
         raise ValueError("this state does not hold the DataLoader's "
                          "batch_size: give it by --batch-size")
+    return asked.batch_size or one.size or None
 
 
 def answer(asked):
@@ -684,22 +695,23 @@ def answer(asked):
                 _complain(asked.file, cut(one.path), _plain(error))
         return 0 if good else 1
     one = choose(found, asked.sampler)
-    check_batches(one, asked)
+    size = batch_size(one, asked)
+    steps_known = size is not None or one.size != 0
     if one.history and not asked.straight:
         if asked.world_size or asked.batch_size and not one.of_loader:
             option = "world-size" if asked.world_size else "batch-size"
             raise ValueError(f"leave out --{option}: its history knows ranks "
                              "and batches")
-        run = one.run(asked.batch_size, asked.drop_last)
-        return answer_history(run, asked, not one.own_batches)
-    one.open(asked.epoch, asked.drop_last, asked.world_size, asked.batch_size)
+        run = one.run(size, asked.drop_last)
+        return answer_history(run, asked, steps_known)
+    one.open(asked.epoch, asked.drop_last, asked.world_size, size)
     rank = asked.rank or 0
     if rank >= one.world_size:
         raise ValueError(f"there are {one.world_size} ranks, from 0 on")
     if not asked.straight:
         raise ValueError(_UNKNOWN)
     for index in asked.where:
-        said, there = where(one, index)
+        said, there = where(one, index, steps_known)
         print(said)
         good = good and there
     if asked.steps is not None:

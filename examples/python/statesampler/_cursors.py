@@ -59,7 +59,8 @@ def state_of(state_dict, ours):
         for key in "fingerprint", "history":
             if not isinstance(state_dict.get(key), (str, type(None))):
                 raise TypeError
-        if not isinstance(state_dict.get("own_batches", True), bool):
+        size = state_dict.get("batch_size", 0)
+        if type(size) is not int or not 0 <= size <= 2**62:
             raise TypeError
     except (AttributeError, LookupError, TypeError, ValueError):
         raise ValueError(f"this is not a state_dict of {ours}, but "

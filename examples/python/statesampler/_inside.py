@@ -83,6 +83,8 @@ class Takes:
         # The same, if all is well, where something unknown may read ahead.
         self.far = None
         self.plain = None       # What cuts batches by a batch_size, if known.
+        # What all batches of indices take; 0: any sizes; None: no batches.
+        self.batch = None if counted is None else 0
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
 
@@ -216,7 +218,9 @@ def look_into(loader, sampler, items):
             "that accelerate deals to) and nothing holds some back, or put "
             "your batch sampler into CountedBatchSampler(batch_sampler, "
             "sampler)")
-    if layers or takes.unit > 1:    # Else the loader makes no batches.
+    if takes.counted is None and not sampler._gives_batches and (
+            layers or takes.unit > 1):  # Else the loader makes no batches.
+        takes.batch = takes.unit
         _check_batch_size(sampler, takes)
     inner = _known(layers)[1]
     if takes.counted is None and _name(type(inner)) in _PLAIN:
@@ -407,7 +411,7 @@ def _whole_steps(processes, sampler, inner):
 def _check_batch_size(sampler, takes):
     """What one says is a batch must be one, as places are said in batches."""
     said = sampler._batch_said
-    if None not in (said, takes.unit) and said != takes.unit:
+    if said not in (None, takes.unit):
         raise ValueError(
             f"this {sampler._owner} has batch_size={said}, but a batch of the "
             f"loader takes {takes.unit} samples, of all processes that "

@@ -284,6 +284,7 @@ _FUNCTIONS = (
     (_u32, [_pointer, _sets(_u64)], "record_ranks record_source"),
     (_int, [_pointer, _u32, _sets(_u64), _u64, _pointer, _sets(_size),
             _sets(_u32)], "record_at"),
+    (_size, [_pointer, _u32, _u64, _u64], "record_padding"),
     (_int, [_pointer, _u64, _u32, _sets(_u64), _sets(_u64)],
      "record_epochs"),
     (_int, [_pointer, _u64, _u32, _u64, _u64, _sets(_u64),

@@ -175,17 +175,29 @@ class Record:
         """The batch of a step that the run has passed, as it was served the
         last time. None past its epoch's end; ValueError if it was not
         served."""
+        found = self._last(epoch, step, rank, self.batch)
+        return found and found[2]
+
+    def padding(self, epoch, step, rank):
+        """How many samples of that batch are padding, of a sampler's."""
+        return self._last(epoch, step, rank, self._padding) or 0
+
+    def _padding(self, epoch, step, rank):
+        return c.record_padding(self._record, rank, epoch, step)
+
+    def _last(self, epoch, step, rank, ask):
+        """What is asked about a step, as it was served the last time."""
         found, there, ranks = None, False, rank + 1
         for _ in self.stretches_of(epoch, step, step):
             there = True
             if self._exists(epoch, step):
                 ranks = self.ranks()
-                found = self.batch(epoch, step, min(rank, ranks - 1))
+                found = ask(epoch, step, min(rank, ranks - 1))
         if not there:
             raise ValueError(self.why(epoch, step))
         if rank >= ranks:
             raise self.too_few(epoch, step, ranks)
-        return found and found[2]
+        return found
 
     def begun(self, epoch, step, rank):
         """With tail="carry", whether a step was served, and its batch as it was

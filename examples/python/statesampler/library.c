@@ -668,6 +668,16 @@ EXPORT(int, record_at,
     return code;
 }
 
+/* How many of these are padding, of a sampler. */
+EXPORT(size_t, record_padding,
+       (const record *r, uint32_t rank, uint64_t epoch, uint64_t step))
+{
+    statesampler s;
+    const int code = history_sampler_of(&r->walk, rank, epoch, &s);
+
+    return code == STATESAMPLER_OK ? statesampler_padding(&s, step) : 0;
+}
+
 /* The source that has a sample, of a number among those of all, which becomes
    that among the source's. */
 EXPORT(uint32_t, record_source, (const record *r, uint64_t *index))

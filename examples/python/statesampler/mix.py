@@ -301,8 +301,9 @@ class Mix(Recorded, samplers.Mix):
         return super().at(step, rank, epoch, straight)
 
     def padding(self, step, rank=None):
-        """As in Sampler. Stages of a schedule that have passed are a
-        ValueError."""
+        """As in Sampler, of turns since weights or ranks last changed, or a
+        state was loaded; others are a ValueError, as are stages of a schedule
+        that have passed."""
         if self._running:
             step = whole("step", step, 0, TURNS)
             if step >= self._running.place.end:

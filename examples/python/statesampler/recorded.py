@@ -163,17 +163,19 @@ class Recorded(Fixed):
         passed = self._passed(epoch, step)
         if here and (straight or not passed):
             return super().at(step, rank)
-        rank = (self._shape.rank if rank is None else
-                whole("rank", rank, 0, 2**32))
+        rank = self._any_rank(rank)
         if not passed:
             return self._record().to_come(epoch, step, rank)
-        if here and rank < self._shape.world_size and c.history_reaches(
-                self._history, epoch, step):
-            # Since the last event. But a mix forgets at each load what was
-            # before.
+        if here and self._knows(epoch, step, rank):
+            # But a mix forgets at each load what was before.
             with contextlib.suppress(ValueError):
                 return super().at(step, rank)
         return self._record().at(epoch, step, rank)
+
+    def _knows(self, epoch, step, rank):
+        """Whether it served a step since the last event, to this rank."""
+        return rank < self._shape.world_size and c.history_reaches(
+            self._history, epoch, step)
 
     def _at_in(self, epoch, step, rank):
         """With tail="carry", whose steps count on through all epochs, the one
@@ -186,8 +188,7 @@ class Recorded(Fixed):
                 return super().at(step, rank)
         record = self._record()
         served, found = record.begun(
-            epoch, step, self._shape.rank if rank is None else
-            whole("rank", rank, 0, 2**32))
+            epoch, step, self._any_rank(rank))
         if found is not None:
             return found
         if step < self.step and not served:
@@ -196,6 +197,12 @@ class Recorded(Fixed):
                          'tail="carry" steps count on through all epochs: '
                          "leave out epoch=, or give the one in which the step "
                          "begins")
+
+    def _any_rank(self, rank):
+        """A rank, perhaps of another number of them; this one if it is
+        None."""
+        return (self._shape.rank if rank is None else
+                whole("rank", rank, 0, 2**32))
 
     def _passed(self, epoch, step):
         """Whether a step is before the present one."""
@@ -338,6 +345,18 @@ class Sampler(Recorded, samplers.Sampler):
         if not self._factors:
             return batch
         return self._mapped(batch, self.epoch if epoch is None else epoch)
+
+    def padding(self, step, rank=None):
+        """How many samples of a batch at(step, rank) are repeats that fill an
+        epoch's last step: the last ones. Also of one that this run has served,
+        on the ranks of that time; ValueError as at() says."""
+        step, epoch = whole("step", step, 0, 2**64), self.epoch
+        if not self._passed(epoch, step):
+            return super().padding(step, rank)
+        rank = self._any_rank(rank)
+        if self._knows(epoch, step, rank):
+            return super().padding(step, rank)
+        return self._record().padding(epoch, step, rank)
 
     def locate(self, index, straight=False):
         if not self._factors:

@@ -71,7 +71,7 @@ class _Resumable(Fixed, Steps):
               "partition", "chunk_size", "window")
     _last = "_cursor"
     _past = None            # What was done to the run, where that is kept.
-    _own_batches = False    # It had batches of a user's own batch sampler.
+    _sizes = frozenset()    # Those of the run's batches, as Takes.batch.
     _measured = False       # What iterates it only asks for a length.
 
     def __init__(self, num_replicas, rank, shuffle, seed, drop_last,
@@ -153,7 +153,8 @@ class _Resumable(Fixed, Steps):
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
         self._varies = takes.counted is not None
-        self._own_batches = self._own_batches or self._varies
+        self._sizes |= {self._batch_said if takes.batch is None else
+                        takes.batch}
         self._share()
         return loop
 
@@ -161,6 +162,7 @@ class _Resumable(Fixed, Steps):
         """Where the next loop begins the present epoch, which nobody named."""
         self._refuse_a_look()
         first, here = self._uncounted, self._cursor.epoch
+        self._note_uncounted()
         self._uncounted = None      # A warning may be an error, but once.
         if first and here != first.epoch and first.own:
             warnings.warn(
@@ -315,6 +317,7 @@ class _Resumable(Fixed, Steps):
             alone.give_up()
         if self._uncounted and self._cursor.num_steps is None:
             self._uncounted = None
+            self._sizes |= {self._batch_said}
             warnings.warn(
                 "a loop over this sampler was left that nothing counted. As it "
                 "has no end, the next loop goes on after all that was taken, "
@@ -361,7 +364,7 @@ class _Resumable(Fixed, Steps):
                 self._cursor.seek(loop.start + loop.total)
                 self._turn_over()
 
-    def _as_dict(self, state, cursor=None):
+    def _as_dict(self, state, cursor=None, batches=None):
         """A tensor is what torch.load accepts with weights_only=True, and what
         distributed checkpoints can store. They need as many bytes at a load,
         so the history is a text."""
@@ -372,9 +375,27 @@ class _Resumable(Fixed, Steps):
         history = self._past and self._past.text(cursor or self._cursor)
         if history is not None:
             found["history"] = history
-        if self._own_batches:
-            found["own_batches"] = True
+        size = self._size_of_all(batches)
+        if size is not None:
+            found["batch_size"] = size
         return found
+
+    def _size_of_all(self, batches):
+        """That of all batches of the run; 0: of any sizes; None: unknown.
+        batches: so many came by the trainer's count."""
+        sizes, said = self._sizes, self._batch_said
+        if self._uncounted or batches and said:
+            sizes |= {said}
+        known = sizes - {None}
+        if 0 in known or len(known) > 1:
+            return 0
+        return max(known, default=None) if known == sizes else None
+
+    def _note_uncounted(self):
+        """That a loop that nothing counts had batches: as said, or unknown."""
+        first = self._uncounted
+        if first and first.epoch != self._cursor.epoch:
+            self._sizes |= {self._batch_said}
 
     @contextlib.contextmanager
     def _steered(self, act, begun=None):
@@ -511,6 +532,7 @@ class _Resumable(Fixed, Steps):
             self._loaded = self._loaded[0], 0
         first, alone = self._uncounted, self._alone
         if first and first.told != epoch:   # This names it.
+            self._note_uncounted()
             self._uncounted = alone and alone.begun
         self._share()
 
@@ -553,7 +575,10 @@ class _Resumable(Fixed, Steps):
         `epoch`, and `batches`.
 
         "history" has what was done to the run, for python -m statesampler, and
-        "own_batches" says that a CountedBatchSampler made its batches.
+        "batch_size" how many indices all its batches had so far, but an epoch's
+        last, of all processes that accelerate deals to. It is 0 if they were
+        not alike, or a CountedBatchSampler's, and not there if nobody knows, or
+        the sampler gives batches itself.
 
         With `batches` or `epoch`, the state after that many batches of that
         epoch instead; the defaults are none, and the current one. They count as
@@ -576,7 +601,7 @@ class _Resumable(Fixed, Steps):
         if loop is not None and not loop.asking and (
                 state == self._cursor.save()):
             loop.saved = loop.batches
-        return self._as_dict(state, cursor)
+        return self._as_dict(state, cursor, batches)
 
     def _in_epoch(self, epoch, batches):
         """A cursor after so many batches of an epoch."""
@@ -614,7 +639,9 @@ class _Resumable(Fixed, Steps):
                                if state == given else None, state)
         self._give_up()
         self._cursor, self._past = cursor, past
-        self._own_batches = state_dict.get("own_batches", False)
+        size, history = map(state_dict.get, ("batch_size", "history"))
+        # Without a history it begins here, and so do the batches.
+        self._sizes = frozenset([] if size is history is None else [size])
         self._loaded = self._cursor.epoch, self._cursor.step
         self._share()
 
@@ -760,8 +787,10 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     def _known(self, unit):
         """All since ranks changed, if batches of this size have led from there
         to the loaded place."""
-        (_, short), base = self._batches(), self._cursor.base
-        return self._loaded[1] if (short + base) % unit else base
+        (_, short), base, (epoch, step) = (
+            self._batches(), self._cursor.base, self._loaded)
+        others = self._sizes - {None, unit} and epoch == self._cursor.epoch
+        return step if others or (short + base) % unit else base
 
 
 class Weighed:

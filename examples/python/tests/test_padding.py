@@ -6,7 +6,7 @@ import unittest
 
 from common import cases, counted, main
 from statesampler import (Mix, PackedBatchSampler, RepeatSampler,
-                          RoundRobinBatchSampler, Schedule,
+                          RoundRobinBatchSampler, Sampler, Schedule,
                           SpreadBatchSampler, StatefulDistributedSampler)
 
 
@@ -59,6 +59,53 @@ class Padding(unittest.TestCase):
             self.assertEqual(one.padding(step),
                              one.padding(step, one.rank))
         self.assertGreater(some, 50)
+
+    def test_steps_that_passed(self):
+        """They had the padding of their ranks, as at() has their batches."""
+        some = 0
+        for random in cases(500, "padding that passed"):
+            n, state, served = random.randrange(1, 25), None, {}
+            options = dict(seed=random.randrange(9), tail=random.choice(
+                ["pad", "pad", "drop", "uneven"]))
+            for _ in range(3):
+                world, size = random.randrange(1, 6), random.randrange(1, 4)
+                ranks = [Sampler(n, rank, world, size, **options)
+                         for rank in range(world)]
+                for each in ranks:
+                    if state:
+                        each.load(state)
+                first = ranks[0].step
+                for _ in range(random.randrange(12)):
+                    if random.random() < .1 and ranks[0].step > first:
+                        for each in ranks:
+                            each.seek(first)
+                    place = ranks[0].epoch, ranks[0].step
+                    batches = [next(each, None) for each in ranks]
+                    if batches[0] is None:
+                        first = 0
+                    else:
+                        served[place] = [
+                            (batch.tolist(), each.plain().padding(place[1]))
+                            for batch, each in zip(batches, ranks)]
+                state = ranks[0].save()
+            one = ranks[-1]
+            for (epoch, step), batches in served.items():
+                if epoch != one.epoch or step >= one.step:
+                    continue
+                for rank, (batch, padding) in enumerate(batches):
+                    self.assertEqual(one.at(step, rank).tolist(), batch)
+                    self.assertEqual(one.padding(step, rank), padding)
+                    some += padding > 0
+                with self.assertRaisesRegex(ValueError, "was served to"):
+                    one.padding(step, len(batches))
+        self.assertGreater(some, 30)
+        one = Sampler(10, 3, 4, 2)
+        one.seek(1)
+        with self.assertRaisesRegex(ValueError, "skipped at step 0"):
+            one.padding(0)
+        self.assertEqual((one.padding(1), one.padding(1, 1)), (1, 0))
+        with self.assertRaisesRegex(ValueError, "rank should be"):
+            one.padding(1, 4)
 
     def test_round_robin(self):
         some = 0

@@ -24,11 +24,11 @@ import unittest.mock
 import warnings
 import zipfile
 
-from common import (EXAMPLES, ROOT, DataLoader, cases, counted, main, raw,
-                    torch)
+from common import (EXAMPLES, ROOT, DataLoader, Uncounted, cases, counted, main,
+                    raw, torch)
 from statesampler import (Audit, Ledger, Mix, PackedBatchSampler,
                           RepeatSampler, RoundRobinBatchSampler, Sampler,
-                          Schedule, SpreadBatchSampler)
+                          Schedule, SpreadBatchSampler, StatefulLoader)
 from statesampler import StatefulDistributedSampler as Distributed
 from statesampler.__main__ import main as command
 from statesampler._cursors import SamplerCursor, recall_mix
@@ -750,6 +750,7 @@ class Command(Asked):
             loader = iter(DataLoader(range(100), 3, sampler=one))
             old.append([batch for _, batch in zip(range(5), loader)])
         state = one.state_dict()
+        del state["batch_size"]     # As of older versions.
         for rank in range(3):
             new = Distributed(range(100), 3, rank, seed=1)
             new.load_state_dict(state)
@@ -900,6 +901,9 @@ class Command(Asked):
         self.save({"epoch": 0, **val})
         self.assertIn("give it by --batch-size",
                       self.ask("--where", 3, status=1))
+        self.save({"state": plain.save(), "batch_size": 4})
+        self.assertEqual(self.ask("--steps", "1..1"),
+                         lines(0, [[plain.at(1).tolist()]], 1, 1))
 
     def test_equal_states(self):
         """Each has a line, and any of them answers."""
@@ -936,8 +940,8 @@ class Command(Asked):
 
     def test_a_damaged_history(self):
         """It is damaged, and not the others, nor its own state."""
-        one = Distributed(range(20), 1, 0, batch_size=1)
-        for _ in zip(range(2), counted(one)):
+        one = Distributed(range(20), 1, 0, batch_size=2)
+        for _ in zip(range(4), counted(one)):
             pass
         good = one.state_dict()
         odd = "53534831 is no history"
@@ -946,8 +950,7 @@ class Command(Asked):
             said = self.ask(status=1, said=())
             self.assertEqual([line.split(": ")[:-1] for line in said],
                              [["good"], ["statesampler", self.path, "bad"]])
-            asked = ("--where", one.at(1)[0], "--batch-size", 2,
-                     "--sampler")
+            asked = ("--where", one.at(1)[0], "--batch-size", 2, "--sampler")
             self.assertEqual(len(self.ask(*asked, "good", said=())), 1)
             self.assertIn("size of" if history[-2:] == "00" else
                           "its history is damaged",
@@ -1437,13 +1440,12 @@ class Same(Varied):
 class OwnBatches(Asked):
     """Of a run whose batches no state holds, only places are known."""
 
-    REFUSED = "the run had a batch sampler of its own, and the state does not"
+    REFUSED = "the run had batches of several sizes, or of a batch sampler of"
 
     def check(self, one, served):
         """Each sample's place, from the history and without it."""
         self.save({"sampler": one.state_dict()})
-        self.assertIn(", batches of a batch sampler of its own",
-                      self.ask()[0])
+        self.assertIn(", batches of several sizes", self.ask()[0])
         for said in [], ["--straight"]:
             for asked in (["--steps", "0..1", "--batch-size", 2],
                           ["--steps", "0..0"], ["--where", 3, "--steps=0..0"],
@@ -1477,7 +1479,7 @@ class OwnBatches(Asked):
         self.check(other, served)
         # A state of another run brings its own.
         other.load_state_dict(make().state_dict())
-        self.assertNotIn("own_batches", other.state_dict())
+        self.assertNotIn("batch_size", other.state_dict())
 
     def test_turns_and_groups(self):
         for one, what in (
@@ -1495,10 +1497,230 @@ class OwnBatches(Asked):
 
     def test_what_is_no_mark(self):
         one = Distributed(range(20), 1, 0)
-        for wrong in None, 1, "True", []:
-            state = {**one.state_dict(), "own_batches": wrong}
+        for wrong in None, -1, True, 2**62 + 1, 2.0, "4", []:
+            state = {**one.state_dict(), "batch_size": wrong}
             with self.assertRaisesRegex(ValueError, "is not a state_dict of"):
                 one.load_state_dict(state)
+
+
+class KnownBatches(Asked):
+    """A state_dict has the size of the batches that a StatefulLoader counted,
+    if all had one."""
+
+    def serve(self, state, size, count, **more):
+        """A run of rank 0 that goes on with such batches: the state after so
+        many, and these."""
+        one = self.make(**more)
+        if state is not None:
+            one.load_state_dict(state)
+        loader = DataLoader(one.dataset, size, sampler=one)
+        served = list(itertools.islice(loader, count))
+        return one.state_dict(), served
+
+    @staticmethod
+    def make(n=40, ranks=1, **more):
+        return Distributed(range(n), ranks, 0, seed=3, **more)
+
+    def lines(self, served, first=0):
+        return lines(0, [[batch] for batch in served], 1, first)
+
+    def refused_steps(self):
+        """Where some batches had 4 samples, and others 8."""
+        for asked in [], ["--batch-size", 4], ["--batch-size", 8]:
+            for said in [], ["--straight"]:
+                self.assertIn(OwnBatches.REFUSED, self.ask(
+                    "--steps", 3, *asked, status=1, said=said))
+
+    def test_one_size(self):
+        """It need not be said, and no other may."""
+        state, served = self.serve(None, 4, 3)
+        state, more = self.serve(state, 4, 4)
+        self.assertEqual(state["batch_size"], 4)
+        self.save({"sampler": state})
+        self.assertIn(", batches of 4", self.ask()[0])
+        served += more
+        for said in [], ["--straight"]:
+            for size in [], ["--batch-size", 4]:
+                self.assertEqual(
+                    self.ask("--steps", "0..6", *size, said=said),
+                    self.lines(served))
+                self.assertEqual(
+                    self.ask("--where", served[5][2], *size, said=said),
+                    [f"{served[5][2]}: epoch 0 step 5 rank 0 slot 2 position "
+                     "22"])
+            for asked in ["--steps", 3], ["--where", 3]:
+                self.assertIn("leave out --batch-size: its batches had 4",
+                              self.ask(*asked, "--batch-size", 2, status=1,
+                                       said=said))
+
+    def test_a_size_that_changes(self):
+        """Then a sample's place is known, and no step; an earlier state knows
+        its steps, and those of a run that goes on from there."""
+        before, served = self.serve(None, 4, 4)
+        after, more = self.serve(before, 8, 2)
+        self.save(after)
+        self.assertEqual(after["batch_size"], 0)
+        self.refused_steps()
+        for said in [], ["--straight"]:
+            for position, index in enumerate(sum(served + more, [])):
+                self.assertEqual(
+                    self.ask("--where", index, said=said),
+                    [f"{index}: epoch 0 rank 0 position {position}"])
+        # What goes on from there has known batches.
+        on = "--world-size", 1, "--batch-size"
+        _, rest = self.serve(after, 8, 1)
+        self.assertEqual(self.ask("--steps", 4, *on, 8), self.lines(rest, 4))
+        self.assertIn("step 4 ", self.ask("--where", rest[0][3], *on, 8)[0])
+        self.save(before)
+        self.assertEqual(self.ask("--steps", "0..3"), self.lines(served))
+        self.assertEqual(self.ask("--steps", "2..3", *on, 8),
+                         self.lines(more, 2))
+        self.assertIn("was before a change", self.ask("--steps", 1, *on, 8,
+                                                      status=1))
+
+    def test_another_epoch(self):
+        state, _ = self.serve(None, 4, 10)
+        state, _ = self.serve(state, 4, 2)
+        state, _ = self.serve(state, 8, 2)
+        self.save(state)
+        self.assertIn(OwnBatches.REFUSED, self.ask(
+            "--epoch", 0, "--steps", 5, status=1, said=()))
+        self.refused_steps()
+
+    def test_in_one_process(self):
+        """A loop that is left was of the run, too."""
+        for counts, size in ((0, 0), None), ((0, 2), 8), ((2, 0), 4), (
+                (1, 1), 0), ((10, 1), 0):
+            one = self.make()
+            for each, count in zip((4, 8), counts):
+                for _ in range(count):
+                    next(iter(DataLoader(range(40), each, sampler=one)))
+            self.assertEqual(one.state_dict().get("batch_size"), size)
+
+    def test_ranks(self):
+        """Other ranks go on with as large batches; all have the same state."""
+        state, served = None, []
+        for ranks in 3, 2, 5:
+            made = [Distributed(range(90), ranks, rank)
+                    for rank in range(ranks)]
+            for one in made:
+                if state is not None:
+                    one.load_state_dict(state)
+            loops = [iter(DataLoader(range(90), 3, sampler=one))
+                     for one in made]
+            served.append([[next(loop) for loop in loops] for _ in range(2)])
+            state, *others = [one.state_dict() for one in made]
+            for other in others:
+                self.assertEqual((raw(other), other["batch_size"]),
+                                 (raw(state), 3))
+        self.save(state)
+        said = self.ask("--steps", "0..1", "--all", said=())
+        self.assertEqual(said, lines(0, served[0], 3))
+
+    def test_carry(self):
+        """A loop without an end goes on, however it was left."""
+        of = {"n": 10, "ranks": 2, "tail": "carry"}
+        state, served = self.serve(None, 2, 4, **of)
+        state, _ = self.serve(state, 2, 3, **of)
+        self.save(state)
+        self.assertEqual(self.ask("--steps", "0..1", said=()),
+                         self.lines(served[:2]))
+        state, _ = self.serve(state, 4, 1, **of)
+        self.assertEqual(state["batch_size"], 0)
+        one = self.make(**of)
+        list(itertools.islice(Uncounted(range(10), 4, sampler=one), 3))
+        with self.assertWarnsRegex(UserWarning, "nothing counted"):
+            next(iter(DataLoader(range(10), 4, sampler=one)))
+        self.assertNotIn("batch_size", one.state_dict())
+
+    def test_copies(self):
+        one = self.make()
+        for _ in itertools.islice(DataLoader(range(40), 4, sampler=one), 2):
+            pass
+        for other in copy.deepcopy(one), pickle.loads(pickle.dumps(one)):
+            self.assertEqual(other.state_dict()["batch_size"], 4)
+
+    def test_what_is_said(self):
+        """By a sampler with a batch_size, of loops that nobody counts."""
+        for size in 4, None:
+            one = self.make(batch_size=size)
+            list(itertools.islice(Uncounted(range(40), 4, sampler=one), 3))
+            state = one.state_dict(epoch=0, **{"batches": 3} if size else {})
+            self.assertEqual(state.get("batch_size"), size)
+            self.assertEqual(one.state_dict(epoch=1).get("batch_size"), size)
+            list(Uncounted(range(40), 4, sampler=one))
+            one.set_epoch(1)
+            state, _ = self.serve(one.state_dict(), 8, 1)
+            self.assertEqual(state.get("batch_size"), size and 0)
+        # A state at a batch that another program has counted.
+        for count, size in (3, 4), (0, None):
+            state = self.make(batch_size=4).state_dict(batches=count)
+            self.assertEqual(state.get("batch_size"), size)
+        # A look that took all is warned of.
+        one = self.make()
+        list(Uncounted(range(40), 4, sampler=one))
+        with self.assertWarnsRegex(UserWarning, "was a look"):
+            next(iter(DataLoader(range(40), 8, sampler=one)))
+        self.assertNotIn("batch_size", one.state_dict())
+
+    def test_what_nobody_knows(self):
+        """Samples without batches; states of older versions."""
+        for loop in counted, lambda one: DataLoader(
+                one.dataset, None, sampler=one, collate_fn=None):
+            one = self.make()
+            list(zip(range(8), loop(one)))
+            state = one.state_dict()
+            self.assertNotIn("batch_size", state)
+        self.save(state)
+        self.assertIn("give it by --batch-size",
+                      self.ask("--steps", 1, said=(), status=1))
+        self.ask("--steps", 1, "--batch-size", 4, said=())
+        next(iter(DataLoader(range(40), batch_sampler=Varied(one))))
+        self.assertEqual(one.state_dict()["batch_size"], 0)
+        state, _ = self.serve(state, 8, 1)
+        self.assertNotIn("batch_size", state)
+        # A history that begins anew has no part in what was before it.
+        del state["history"]
+        state, served = self.serve(state, 4, 2)
+        self.save(state)
+        self.assertEqual(self.ask("--steps", "4..5", said=()),
+                         self.lines(served, 4))
+
+    def test_groups(self):
+        """Of items, a batch has what all processes take."""
+        one = RepeatSampler(range(20), 2, 3)
+        for _ in zip(range(2), StatefulLoader(
+                DataLoader(range(20), 6, sampler=one), one)):
+            pass
+        state = one.state_dict(batches=2)
+        self.assertEqual(state["batch_size"], 6)
+        self.save(state)
+        self.assertEqual(self.ask("--steps", "0..1"),
+                         self.ask("--steps", "0..1", "--batch-size", 6))
+        self.assertIn("its batches had 6", self.ask(
+            "--steps", "0..1", "--batch-size", 3, status=1))
+        turns = RoundRobinBatchSampler([9, 6], 2, 0, 1)
+        next(iter(DataLoader(range(15), batch_sampler=turns)))
+        self.assertNotIn("batch_size", turns.state_dict())
+
+    def test_at(self):
+        """A sampler refuses the steps before a state with other batches."""
+        state, served = self.serve(None, 4, 4)
+        whole = list(Uncounted(range(40), 1, sampler=self.make()))
+        for size in 2, 4, 8:
+            one = self.make(batch_size=size)
+            one.load_state_dict(state)
+            self.assertEqual(one.at(16 // size),
+                             sum(whole[16:16 + size], []))
+            if size == 4:
+                self.assertEqual(one.at(3), served[3])
+                continue
+            with self.assertRaisesRegex(ValueError, "before ranks or batch_"):
+                one.at(16 // size - 1)
+            with self.assertRaisesRegex(ValueError, "before ranks or batch_"):
+                one.locate(served[3][0])
+            list(DataLoader(range(40), size, sampler=one))
+            self.assertEqual((one.epoch, len(one.at(0))), (1, size))
 
 
 class NotStraight(Asked):
