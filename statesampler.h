@@ -324,8 +324,8 @@ SHAPES, ORDERS, TAILS
    begin goes back to position 0. Steps go on counting through all shapes.
    If a reshape, a resize or a load changes the shape or the number of samples,
    the base moves to the present position. A load in the shape of the state
-   takes over the state's base, except where the state has served a last step
-   that the sampler's drop_last leaves out: then, too, the base moves.
+   takes over the state's base. It moves the base only if the state has served a
+   last step that the sampler's drop_last leaves out.
 
    Order: which sample is served at position p of an epoch.
    SHUFFLE      (default) a permutation of the dataset.
@@ -415,8 +415,8 @@ MIXES
    for D = 16, five for D = 1,000.
 
    The stop rule says what happens at the turn of a source that has nothing
-   left, and so when an epoch of the mix ends. The formulas are its turns with
-   equal weights, where source i has n_i steps.
+   left, and so when an epoch of the mix ends. The formulas give the turns of an
+   epoch with equal weights, where source i has n_i steps.
    FIRST        (default) the epoch ends: min(n_i * D + i).
    ALL          the source is passed over, until all have finished: sum(n_i).
    RESTART      the source begins its next epoch. The epoch of the mix ends when
@@ -483,11 +483,10 @@ OPTIONS
                                 nothing.
    STATESAMPLER_AVX2            an expression that says if the processor, an
                                 x86-64, has AVX2: fills then take half of the
-                                time. HOSTED has one, except on Windows. Define
-                                it as 0 if the linker does not find __cpu_model
-                                (zig cc). Then only -mavx2 makes code for AVX2.
-                                So it is with -Os, and if this file has another
-                                name.
+                                time. HOSTED has one. Define it as 0 if the
+                                linker does not find __cpu_model (zig cc). With
+                                0, with -Os, on Windows, or if this file has
+                                another name, only -mavx2 makes code for AVX2.
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
                                 SHUFFLE, INTERLEAVED and PAD. init, load and
                                 describe refuse the rest (EINVAL_LEFT_OUT).
@@ -1570,9 +1569,11 @@ STATESAMPLER_WRAP_BEGIN
    SSMP_NOINLINE           never: a function's frame holds what is inlined into
                            it, so callers would need the stack of all they call
    SSMP_OUTLINE_FOR_SIZE   not where size counts, as it has many callers
-   Bulk has more, where it needs them; the parts with files and with stb_ds have
-   `static inline` alone. In CUDA all run wherever the public functions do, and
-   nothing is kept from being inlined. */
+   SSMP_INLINE_FOR_SPEED   always, as callers pass constants for which it gets
+                           faster; but never where size counts
+   Bulk also has SSMP_ALWAYS_INLINE and, explained there, SSMP_BY_PROCESSOR. The
+   parts with files and with stb_ds have `static inline` alone. In CUDA all run
+   wherever the public functions do, and nothing is kept from being inlined. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
