@@ -1794,6 +1794,7 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
     perm->right = right;
     for (; power < right; shift++)
         power += power;
+    /* Now power is 2^(shift + 1), and power << 31 is 2^(32 + shift). */
     perm->shift = (uint8_t)shift;
     perm->reciprocal = (uint32_t)ssmp_ceil_div((uint64_t)power << 31, right);
     perm->wide = root > (uint32_t)1 << 15; /* n > 2^30 */
@@ -1815,6 +1816,7 @@ SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
 
         state += SSMP_GOLDEN;
         word = ssmp_scramble(state);
+        /* keys[0] has a multiplier only in a narrow round. */
         keys[0] = (uint32_t)word | (uint32_t)!perm->wide << 31;
         keys[1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
     }
@@ -2028,6 +2030,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #define SSMP_PAIRS 8
 #elif !defined(__OPTIMIZE__) || !__STDC_HOSTED__ || \
     !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
+/* no vectors */
 #elif defined(__AVX512BW__)
 #include <immintrin.h>
 #define SSMP_BYTES 64
@@ -2057,7 +2060,10 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    between here and `both readings` is left. Not where size counts, nor where
    this file has another name, nor on Windows, where gcc does not align vectors
    of 32 bytes. Asking the processor needs the compiler's own library, which a
-   program without HOSTED may not link. */
+   program without HOSTED may not link.
+   SSMP_BOTH_READINGS    the file includes itself
+   SSMP_FIRST_READING    it is being read for the program's include
+   SSMP_SECOND_READING   it is being read for its own include */
 #if defined(STATESAMPLER_HOSTED) && !defined(STATESAMPLER_AVX2) && \
     defined(__GNUC__)
 #define STATESAMPLER_AVX2 __builtin_cpu_supports("avx2")
@@ -2105,7 +2111,7 @@ typedef struct ssmp_pairs {
 /* A vector in an array of uint64_t, which may begin anywhere, and a half of a
    key. */
 typedef ssmp_v64 ssmp_array64 __attribute__((__aligned__(4), __may_alias__));
-typedef uint16_t ssmp_half __attribute__((__may_alias__));
+typedef uint16_t ssmp_key16 __attribute__((__may_alias__));
 /* Which of a key's two halves is the low one. */
 #define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
@@ -2132,11 +2138,12 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
     ((ssmp_v##bits)SSMP_X86(min_epu##bits, x, x + size))
 #endif
 #elif defined(__ARM_NEON)
-#define SSMP_HALF(half, type, u, a, b) \
-    ((type)vmull_##u(half##u((type)(a)), half##u((type)(b))))
-#define SSMP_HIGH(type, u, a, b)                      \
-    vuzpq_##u(SSMP_HALF(vget_low_, type, u, a, b),    \
-              SSMP_HALF(vget_high_, type, u, a, b)).val[1]
+/* The products of half of the lanes: vget says of which half. */
+#define SSMP_PRODUCTS(vget, type, u, a, b) \
+    ((type)vmull_##u(vget##u((type)(a)), vget##u((type)(b))))
+#define SSMP_HIGH(type, u, a, b)                          \
+    vuzpq_##u(SSMP_PRODUCTS(vget_low_, type, u, a, b),    \
+              SSMP_PRODUCTS(vget_high_, type, u, a, b)).val[1]
 #define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(uint16x8_t, u16, a, b))
 #define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
 #define SSMP_LOW32(x) vmovn_u64((uint64x2_t)(x))
@@ -2188,10 +2195,10 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
 #endif
         return SSMP_REDUCE(32, x, size);
     } else {
-        const ssmp_half *halves = (const ssmp_half *)key;
-        ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(halves[SSMP_LOW], 0));
+        const ssmp_key16 *keys = (const ssmp_key16 *)key;
+        ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(keys[SSMP_LOW], 0));
 
-        x *= SSMP_HIGH16(x, ssmp_splat(halves[!SSMP_LOW], 0));
+        x *= SSMP_HIGH16(x, ssmp_splat(keys[!SSMP_LOW], 0));
         x = (ssmp_v16)half - SSMP_HIGH16(x, span);
         return (ssmp_v32)SSMP_REDUCE(16, x, (ssmp_v16)size);
     }
@@ -2234,21 +2241,21 @@ SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
 /* What one call works with. */
 typedef struct ssmp_bulk {
     const statesampler_perm *perm;
-    uint64_t images[SSMP_CELLS];    /* of the first `known` cells outside */
+    uint64_t images[SSMP_CELLS];    /* of the first num_images cells outside */
     uint64_t part[SSMP_LANES16];    /* a vector of which not all is wanted */
     ssmp_pairs pairs[SSMP_VECTORS]; /* a group */
-    uint32_t known;
+    uint32_t num_images;
 } ssmp_bulk;
 
 /* The positions of a fill, vector by vector. From a vector to the next each
-   position grows by the same distance, which is q * right + m. There are two
-   cases: r + m is below right, and l grows by q and r by m; or it is not, and l
-   grows by q + 1 and r by m - right. add_l and add_r are those of the second
-   case. If r is negative after that, it was the first: ssmp_positions_next then
-   takes 1 from l again, and gives right back to r. */
+   position grows by the same distance, which is q * right + m. If r + m is
+   below right, l grows by q and r by m. If it is not, there is a carry, and l
+   grows by q + 1 and r by m - right: these are carry_l and carry_r. They are
+   added in any case. If r is then negative, there was no carry: so 1 is taken
+   from l again, and r gets right back. */
 typedef struct ssmp_positions {
     ssmp_pairs next;
-    ssmp_v32 add_l, add_r, right;
+    ssmp_v32 carry_l, carry_r, right;
 } ssmp_positions;
 
 /* Sets a vector to the pairs of the `count` positions in an array. If these are
@@ -2302,12 +2309,12 @@ SSMP_ALWAYS_INLINE void ssmp_positions_begin(ssmp_positions *p, ssmp_bulk *b,
 {
     const uint32_t right = b->perm->right;
     const uint64_t distance = (SSMP_LANES16 >> wide) * stride;
-    const uint32_t add_l = ssmp_perm_quotient(b->perm, distance) + 1;
+    const uint32_t carry_l = ssmp_perm_quotient(b->perm, distance) + 1;
     ssmp_v64 zero = {0}, x = zero, positions[4];
     uint32_t j;
 
-    p->add_l = ssmp_splat(add_l, wide);
-    p->add_r = ssmp_splat((uint32_t)distance - add_l * right, wide);
+    p->carry_l = ssmp_splat(carry_l, wide);
+    p->carry_r = ssmp_splat((uint32_t)distance - carry_l * right, wide);
     p->right = ssmp_splat(right, wide);
     /* Numbers of 64 bits: four vectors of them make one of 16 bits; wide uses
        two. A stride that is not wide is below 2^30: 32 bits of it will do. */
@@ -2327,13 +2334,13 @@ SSMP_ALWAYS_INLINE void ssmp_positions_next(ssmp_positions *p, const int wide)
     ssmp_pairs *next = &p->next;
 
     if (wide) {
-        next->r += p->add_r;
-        next->l += p->add_l - (next->r >> 31);
+        next->r += p->carry_r;
+        next->l += p->carry_l - (next->r >> 31);
         next->r = SSMP_REDUCE(32, next->r, p->right);
     } else {
-        const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)p->add_r;
+        const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)p->carry_r;
 
-        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)p->add_l -
+        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)p->carry_l -
                              (r >> 15));
         next->r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)p->right);
     }
@@ -2343,7 +2350,7 @@ SSMP_ALWAYS_INLINE void ssmp_positions_next(ssmp_positions *p, const int wide)
    a store into the caller's array changes the permutation. */
 typedef struct ssmp_joiner {
     uint32_t right;
-    uint64_t bias; /* sets the highest bit of a lane, added to n or more */
+    uint64_t bias; /* added to n or more, it makes a lane negative */
 } ssmp_joiner;
 
 SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
@@ -2403,20 +2410,21 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
                                                 ssmp_joiner joiner,
                                                 const int wide)
 {
-    const uint32_t lanes = SSMP_BYTES / 8;
-    const ssmp_v64 over = ssmp_bulk_join(b->part, p, joiner, wide);
+    const uint32_t lanes = SSMP_BYTES / 8; /* of 64 bits, as indices are */
+    const ssmp_v64 outside = ssmp_bulk_join(b->part, p, joiner, wide);
     const ssmp_array64 *part = (const ssmp_array64 *)b->part;
     ssmp_array64 *to = (ssmp_array64 *)out;
     uint32_t i;
 
-    /* Both loops have a constant bound, as clang makes a call of memcpy, which
-       a core may not need, from a loop up to count. */
+    /* First whole vectors, (4 >> wide) - 1 at most, then single indices. Both
+       loops have a constant bound, as clang makes a call of memcpy, which a
+       core may not need, from a loop up to count. */
     for (i = 0; i < (4u >> wide) - 1 && count >= lanes; i++, count -= lanes)
         *to++ = *part++;
     for (i = 0; i < lanes - 1; i++)
         if (i < count)
             ((uint64_t *)to)[i] = ((const uint64_t *)part)[i];
-    return over;
+    return outside;
 }
 
 /* Writes count indices of vectors of pairs, and returns whether one is n or
@@ -2428,13 +2436,13 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(uint64_t *out, size_t count,
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const ssmp_joiner joiner = ssmp_joiner_of(b->perm, wide);
-    ssmp_v64 over = {0};
+    ssmp_v64 outside = {0};
 
     for (; count >= lanes; count -= lanes, out += lanes, p++)
-        over |= ssmp_bulk_join(out, p, joiner, wide);
+        outside |= ssmp_bulk_join(out, p, joiner, wide);
     if (count != 0)
-        over |= ssmp_bulk_join_part(out, count, b, p, joiner, wide);
-    return ssmp_any_negative(over, wide);
+        outside |= ssmp_bulk_join_part(out, count, b, p, joiner, wide);
+    return ssmp_any_negative(outside, wide);
 }
 
 /* Goes on with the walks of count indices that are n or more. */
@@ -2447,7 +2455,7 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
     for (; count != 0; count--, out++) {
         /* Looks up cell after cell. A walk from a cell meets each of them once
            at most; k ends one from a value that is no position. */
-        for (k = 0; *out - n < b->known && k < b->known; k++)
+        for (k = 0; *out - n < b->num_images && k < b->num_images; k++)
             *out = b->images[*out - n];
         if (*out >= n)
             *out = ssmp_perm_walk(b->perm, *out);
@@ -2466,7 +2474,7 @@ SSMP_ALWAYS_INLINE uint32_t ssmp_bulk_load_cells(ssmp_bulk *b, size_t count)
 
     if (cells == 0 || cells > SSMP_MAX_CELLS || cells > count / 4)
         return 0;
-    b->known = cells;
+    b->num_images = cells;
     for (j = 0; j < SSMP_CELLS; j++)
         b->images[j] = b->perm->n + j;
     for (j = 0; j < cells; j += SSMP_LANES16)
@@ -2497,16 +2505,16 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_fill(ssmp_bulk *b, uint64_t first,
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     uint32_t cell_vectors = wide ? 0 : ssmp_bulk_load_cells(b, count), j;
     ssmp_positions positions;
-    size_t some;
+    size_t group;
 
     ssmp_positions_begin(&positions, b, first, stride, wide);
-    for (; count != 0; out += some, count -= some, cell_vectors = 0) {
-        some = (size_t)ssmp_min(count, (SSMP_VECTORS - cell_vectors) * lanes);
-        for (j = 0; j * lanes < some; j++) {
+    for (; count != 0; out += group, count -= group, cell_vectors = 0) {
+        group = (size_t)ssmp_min(count, (SSMP_VECTORS - cell_vectors) * lanes);
+        for (j = 0; j * lanes < group; j++) {
             b->pairs[cell_vectors + j] = positions.next;
             ssmp_positions_next(&positions, wide);
         }
-        ssmp_bulk_group(b, cell_vectors, out, some, wide);
+        ssmp_bulk_group(b, cell_vectors, out, group, wide);
     }
 }
 
@@ -2539,14 +2547,14 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_map(ssmp_bulk *b, uint64_t *values,
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     uint32_t j;
-    size_t some;
+    size_t group;
 
-    for (; count != 0; values += some, count -= some) {
-        some = (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
-        for (j = 0; j * lanes < some; j++)
+    for (; count != 0; values += group, count -= group) {
+        group = (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        for (j = 0; j * lanes < group; j++)
             ssmp_bulk_load(&b->pairs[j], b, values + j * lanes,
-                           some - j * lanes, wide);
-        ssmp_bulk_group(b, 0, values, some, wide);
+                           group - j * lanes, wide);
+        ssmp_bulk_group(b, 0, values, group, wide);
     }
 }
 
@@ -2558,7 +2566,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_fill(const statesampler_perm *perm,
     ssmp_bulk b;
 
     b.perm = perm;
-    b.known = 0;
+    b.num_images = 0;
     if (perm->wide)
         ssmp_bulk_fill(&b, first, stride, out, count, 1);
     else if (count <= SSMP_FEW && perm->rounds < 24)
@@ -2573,7 +2581,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
     ssmp_bulk b;
 
     b.perm = perm;
-    b.known = 0;
+    b.num_images = 0;
     if (perm->wide)
         ssmp_bulk_map(&b, values, count, 1);
     else
@@ -2586,7 +2594,9 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #ifdef SSMP_FIRST_READING
 
 /* The second reading. A type or function that is new above needs a line here:
-   without it the compiler says that it is defined twice. */
+   without it the compiler says that it is defined twice. A macro needs one only
+   if it is another with AVX2: to define it again in the same words is no
+   error. */
 #ifdef SSMP_BOTH_READINGS
 #undef SSMP_FIRST_READING
 #define SSMP_SECOND_READING
@@ -2601,7 +2611,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #define ssmp_v64 ssmp_avx2_v64
 #define ssmp_pairs ssmp_avx2_pairs
 #define ssmp_array64 ssmp_avx2_array64
-#define ssmp_half ssmp_avx2_half
+#define ssmp_key16 ssmp_avx2_key16
 #define ssmp_splat ssmp_avx2_splat
 #define ssmp_round ssmp_avx2_round
 #define ssmp_bulk_rounds ssmp_avx2_bulk_rounds
