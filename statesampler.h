@@ -2733,8 +2733,10 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 /* How many indices a function's own buffer holds, so that bulk needs at most
    4 KiB of stack. */
 #ifdef SSMP_BYTES
+#define SSMP_HAS_VECTORS 1
 #define SSMP_BUFFER (SSMP_BYTES > 32 ? 32 : 64)
 #else
+#define SSMP_HAS_VECTORS 0
 #define SSMP_BUFFER 1
 #endif
 
@@ -2846,10 +2848,10 @@ typedef struct ssmp_chunks {
 } ssmp_chunks;
 
 /* Divides values of a window, which begins with chunk `before`, into numbers of
-   chunks and offsets inside these. All numbers will be permuted, but the
-   permutation has none for the short chunk. So its values get number 0, which
-   ssmp_chunks_join ignores, and an offset that no other value has: it is
-   counted from the chunk before, and so `size` or more. */
+   chunks and offsets inside these. The caller permutes all numbers, but the
+   permutation has no number `full`, the short chunk's. So a value in that chunk
+   gets number 0, which means nothing, and an offset that tells it from others:
+   it counts from the chunk before the short one, and so is `size` or more. */
 SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
                                 const uint64_t *values,
                                 const ssmp_chunks *chunks, uint64_t before,
@@ -2879,19 +2881,20 @@ SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
 }
 
 /* The samples at offsets inside permuted chunks, where sample `start` is the
-   block's first. */
+   block's first. An offset of `size` or more is one in the short chunk. */
 SSMP_FN void ssmp_chunks_join(uint64_t *samples, const uint64_t *numbers,
                               const uint64_t *offsets,
                               const ssmp_chunks *chunks, uint64_t start,
                               size_t count)
 {
-    /* The chunk before the short one. With no full chunk that is -1, and wraps
-       around to the right sample. */
-    const uint64_t size = chunks->size, last = chunks->full - 1;
+    const uint64_t size = chunks->size;
+    /* The chunk before the short one. If no chunk is full this is -1: the sums
+       wrap around, and are right. */
+    const uint64_t last_full = chunks->full - 1;
     size_t i;
 
     for (i = 0; i < count; i++) {
-        const uint64_t number = offsets[i] < size ? numbers[i] : last;
+        const uint64_t number = offsets[i] < size ? numbers[i] : last_full;
 
         samples[i] = offsets[i] + start + number * size;
     }
@@ -2906,44 +2909,47 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
     const uint64_t window_size = run->chunk_size * run->window;
     uint64_t numbers[SSMP_BUFFER];
     ssmp_chunks chunks;
-    size_t done, some, piece;
+    size_t done, in_window, in_buffer;
 
     chunks.size = run->chunk_size;
     chunks.full = order->perm.n;
     chunks.inverse = 0;
-    if (window_size <= SSMP_MAX32 && SSMP_BUFFER != 1)
+    if (window_size <= SSMP_MAX32 && SSMP_HAS_VECTORS)
         chunks.inverse = SSMP_MAX32 / chunks.size;
     /* Each iteration serves one index or more, as first is in its window. */
-    for (; count != 0; out += some, count -= some, first += some * stride) {
+    for (; count != 0;
+         out += in_window, count -= in_window, first += in_window * stride) {
         const uint64_t window = first / window_size;
         const uint64_t inside = first - window * window_size;
         const statesampler_perm *perm =
             ssmp_order_window(reader->spare, order, run, window);
 
-        if (SSMP_BUFFER == 1)
-            some = 1; /* without vectors more would only cost a division */
+        if (!SSMP_HAS_VECTORS)
+            in_window = 1; /* more would only cost a division */
         else if (stride == 0)
-            some = count;
+            in_window = count;
         else
-            some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
-        statesampler_perm_fill(perm, inside, stride, out, some);
-        for (done = 0; done < some; done += piece) {
-            /* One array in turn: another would double the stack. */
+            in_window = (size_t)ssmp_min(
+                count, (perm->n - 1 - inside) / stride + 1);
+        statesampler_perm_fill(perm, inside, stride, out, in_window);
+        for (done = 0; done < in_window; done += in_buffer) {
+            /* These are one array, of which each call replaces what it has read
+               there: another array would double the stack. */
             uint64_t *values = out + done, *offsets = values, *samples = values;
 
-            piece = (size_t)ssmp_min(some - done, SSMP_BUFFER);
+            in_buffer = (size_t)ssmp_min(in_window - done, SSMP_BUFFER);
             ssmp_chunks_divide(numbers, offsets, values, &chunks,
-                               window * run->window, piece);
-            statesampler_perm_map(&order->perm, numbers, piece);
+                               window * run->window, in_buffer);
+            statesampler_perm_map(&order->perm, numbers, in_buffer);
             ssmp_chunks_join(samples, numbers, offsets, &chunks, order->start,
-                             piece);
+                             in_buffer);
         }
     }
 }
 
-/* A position's random word of this number, from 1: sum is key + SSMP_DRAW + the
-   position, the numbers that derive(key, SSMP_DRAW + position) adds first. The
-   caller only has to add a stride from one position to the next. */
+/* A position's random word of this number; the first has number 1. sum is
+   key + SSMP_DRAW + position, which derive(key, SSMP_DRAW + position) would add
+   up first. So to go to another position the caller only adds a stride. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t sum, uint64_t number)
 {
     return ssmp_scramble(ssmp_derive(0, sum) + number * SSMP_GOLDEN);
@@ -3081,12 +3087,12 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_copy(ssmp_segment *to,
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                uint32_t parts)
 {
-    uint32_t over = (uint32_t)(samples % parts);
+    uint32_t rest = (uint32_t)(samples % parts);
 
     if (tail == STATESAMPLER_TAIL_DROP)
-        return samples - over;
-    if (tail == STATESAMPLER_TAIL_PAD && over != 0)
-        return samples + (parts - over);
+        return samples - rest;
+    if (tail == STATESAMPLER_TAIL_PAD && rest != 0)
+        return samples + (parts - rest);
     return samples;
 }
 
@@ -3106,18 +3112,18 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
     return position % run->num_samples;
 }
 
-/* Sets a segment's end from its base and blocks. At first, length is the D of
-   the manual. */
+/* Sets a segment's end from its base and blocks. */
 SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
                                       const ssmp_run *run,
                                       const ssmp_shape *shape)
 {
     const uint64_t base = segment->base.position;
-    uint64_t length = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
-                                      SSMP_BLOCKS(segment));
+    /* The D of the manual. */
+    const uint64_t d = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
+                                       SSMP_BLOCKS(segment));
+    const uint64_t left = d > base ? d - base : 0;
+    uint64_t length = ssmp_tail_round(SSMP_TAIL(run), left, shape->world_size);
 
-    length = length > base ? length - base : 0;
-    length = ssmp_tail_round(SSMP_TAIL(run), length, shape->world_size);
     if (shape->drop_last)
         length -= length % ssmp_global_batch(shape);
     segment->end = base + length;
@@ -3221,7 +3227,7 @@ SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
 {
     const uint64_t world_size = reader->s->run.shape.world_size;
     uint64_t indices[(SSMP_BUFFER + 1) / 2];
-    size_t spacing = 1, slot, done, i, some;
+    size_t spacing = 1, slot, done, i, in_buffer;
 
     /* Every spacing-th slot is of the same block. */
     while (spacing < count &&
@@ -3229,18 +3235,19 @@ SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
         spacing++;
     for (slot = 0; slot < spacing; slot++) {
         /* done grows by spacing or more in every iteration. */
-        for (done = slot; done < count; done += some * spacing) {
-            some = (size_t)ssmp_min((count - done - 1) / spacing + 1,
-                                    sizeof indices / sizeof indices[0]);
+        for (done = slot; done < count; done += in_buffer * spacing) {
+            in_buffer = (size_t)ssmp_min((count - done - 1) / spacing + 1,
+                                         sizeof indices / sizeof indices[0]);
             ssmp_reader_fill_block(indices, reader, first + done * world_size,
-                                   spacing * world_size, some);
-            for (i = 0; i < some; i++)
+                                   spacing * world_size, in_buffer);
+            for (i = 0; i < in_buffer; i++)
                 out[done + i * spacing] = indices[i];
         }
     }
 }
 
-/* This rank's count samples of the step at a cursor, one or more at a time. */
+/* This rank's count samples of the step at a cursor: at once those that are
+   left of an epoch, or a single one that is padding. */
 SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
                                const ssmp_segment *segment,
                                const ssmp_cursor *cursor, ssmp_order *spare,
@@ -3250,28 +3257,28 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
     const uint32_t blocks = SSMP_BLOCKS(segment);
     const uint32_t stride = run->shape.world_size;
     ssmp_reader reader;
-    size_t some;
+    size_t at_once;
 
     reader.s = s;
     reader.segment = segment;
     reader.spare = spare;
     ssmp_cursor_copy(&reader.at, cursor);
     ssmp_cursor_move(&reader.at, segment, run->shape.rank);
-    for (; count != 0; out += some, count -= some) {
+    for (; count != 0; out += at_once, count -= at_once) {
         uint64_t first = reader.at.position;
 
-        some = ssmp_shape_below(&run->shape, run->num_samples, first, count);
-        if (some == 0) { /* padding */
-            some = 1;
+        at_once = ssmp_shape_below(&run->shape, run->num_samples, first, count);
+        if (at_once == 0) { /* padding */
+            at_once = 1;
             first = ssmp_run_repeated(run, blocks, first);
         }
         if (blocks == 1 || stride % blocks == 0)
-            ssmp_reader_fill_block(out, &reader, first, stride, some);
+            ssmp_reader_fill_block(out, &reader, first, stride, at_once);
         else /* as after a change of world_size */
-            ssmp_reader_fill_slots(out, &reader, first, some);
-        if (some == count)
+            ssmp_reader_fill_slots(out, &reader, first, at_once);
+        if (at_once == count)
             return;
-        ssmp_cursor_move(&reader.at, segment, (uint64_t)some * stride);
+        ssmp_cursor_move(&reader.at, segment, (uint64_t)at_once * stride);
     }
 }
 
@@ -3353,6 +3360,7 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
 /* The rules of init, which a state must keep, too. */
 SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
 {
+    /* Early, which takes less code; but num_samples has the first say. */
     int code = ssmp_shape_check(&run->shape);
 
     if (run->num_samples > STATESAMPLER_MAX_SAMPLES)
@@ -3407,7 +3415,7 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
         code = ssmp_batch_check(desc->batch_size);
     if (code != STATESAMPLER_OK)
         return code;
-    ssmp_run_set(&s->run, desc);
+    ssmp_run_set(&s->run, desc); /* again: a copy could call memcpy */
     ssmp_order_clear(&s->ready);
     statesampler_begin(s, desc->epoch);
     return STATESAMPLER_OK;
@@ -3611,6 +3619,8 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
 
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     code = ssmp_sampler_find(&cursor, s, step);
+    /* From here on, code is what this function returns: 1 if there is such a
+       step, and 0 past the end. At the end it is OK, which is 0, too. */
     if (code == STATESAMPLER_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK &&
@@ -3709,6 +3719,8 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
     if (ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK)
         return 0;
     first = cursor.position + run->shape.rank;
+    /* With CARRY the end is num_samples: both counts are the same, as no step
+       has padding. */
     count = ssmp_shape_below(&run->shape, run->segment.end, first,
                              (size_t)run->shape.batch_size);
     return count -
@@ -3752,7 +3764,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
 {
     const ssmp_cursor *base;
     const ssmp_shape *shape;
-    uint64_t position, distance, global_batch;
+    uint64_t position, from_epoch, from_base, global_batch;
 
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && place);
     base = &s->run.segment.base;
@@ -3764,18 +3776,18 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     position = ssmp_sampler_position_of(s, index);
     if (position >= s->run.segment.end)
         return STATESAMPLER_ERANGE_DROPPED;
-    /* At first this is the distance from the start of the base's epoch: with
-       CARRY it is below 2^62 + 2 * num_samples; otherwise it is the
-       position. */
-    distance = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
-    if (distance < base->position)
+    /* The distance from the start of the base's epoch: with CARRY it is below
+       2^62 + 2 * num_samples; otherwise it is the position. */
+    from_epoch =
+        (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
+    if (from_epoch < base->position)
         return STATESAMPLER_ERANGE_SERVED;
-    distance -= base->position;
+    from_base = from_epoch - base->position;
     global_batch = ssmp_global_batch(shape);
     place->position = position;
-    place->step = base->step + distance / global_batch;
-    place->slot = (uint32_t)(distance % global_batch / shape->world_size);
-    place->rank = (uint32_t)(distance % shape->world_size);
+    place->step = base->step + from_base / global_batch;
+    place->slot = (uint32_t)(from_base % global_batch / shape->world_size);
+    place->rank = (uint32_t)(from_base % shape->world_size);
     return STATESAMPLER_OK;
 }
 
