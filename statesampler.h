@@ -3877,8 +3877,8 @@ typedef struct ssmp_field {
     unsigned char size;     /* there; the struct's member has 64 bits if it is
                                8, otherwise 32 */
     unsigned char member;   /* its offset in the struct */
-    unsigned char mismatch; /* so far below EMISMATCH is the error that says it
-                               does not match; 0: it need not */
+    unsigned char mismatch; /* EMISMATCH minus the error that says that it does
+                               not match; 0: it need not match */
 } ssmp_field;
 
 #define SSMP_FIELD(offset, size, type, member, mismatch)              \
@@ -3977,8 +3977,9 @@ SSMP_NOINLINE int ssmp_run_check_place(ssmp_run *run)
         base->position > SSMP_MAX_POSITION ||
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 2^63 + 2^61 */
         return STATESAMPLER_ECORRUPT_BASE;
-    /* If this wraps around, the cursor that is found differs from the
-       state's. */
+    /* This wraps around if the state's cursor is before the base, or 2^64
+       positions or more after it. No step found below is there: so the two
+       cursors differ. */
     steps = ssmp_ceil_div((now->epoch - base->epoch) * run->num_samples +
                               now->position - base->position,
                           global_batch);
@@ -4030,7 +4031,7 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
                                 size_t size)
 {
     uint32_t blocks;
-    uint64_t zero;
+    uint64_t must_be_0;
     int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
                                 SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES);
 
@@ -4045,10 +4046,10 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
         return code;
     if (code != STATESAMPLER_OK || run->shape.batch_size == 0)
         return STATESAMPLER_ECORRUPT_DESC;
-    zero = bytes[51];
+    must_be_0 = bytes[51];
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_WINDOW)
-        zero |= run->chunk_size | run->window;
-    if (zero != 0)
+        must_be_0 |= run->chunk_size | run->window;
+    if (must_be_0 != 0)
         return STATESAMPLER_ECORRUPT_ZERO;
     if (blocks == 0)
         return STATESAMPLER_ECORRUPT_BLOCKS;
@@ -4101,13 +4102,14 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    tick is a turn, except those that ALL passes over. The sources that take
    turns are numbered in their order: these numbers are the seats, the leaves of
    the manual's tree.
-   Of the first m ticks of a node of weight w, its left child of weight a has
-   (m * a + w / 2) / w, both quotients rounded down: its share, rounded to the
-   nearest whole number. The right child has the rest, which is what the manual
-   gives it. From m to m + 1 that share grows by at most 1. So each tick of the
-   node is one of either child, and each of the root belongs to one leaf. After
-   w ticks the shares are whole numbers: so a period is exact. In between, each
-   level of the tree takes a seat at most half a turn farther from its share.
+   Of the first m ticks of a node of weight w, its right child of weight a has
+   as many as the manual says. Its left child has the rest. With b = w - a, that
+   child's weight, the rest is (m * b + w / 2) / w, both quotients rounded down:
+   its share, rounded to the nearest whole number. From m to m + 1 this grows by
+   at most 1. So each tick of the node is one of either child, and each of the
+   root belongs to one leaf. After w ticks the shares are whole numbers: so a
+   period is exact. In between, each level of the tree takes a seat at most half
+   a turn farther from its share.
    With equal weights left and right take every other tick, which gives 0, 1, 2,
    ... and round again. */
 
@@ -4222,11 +4224,11 @@ SSMP_NOINLINE uint32_t ssmp_mix_seat_at(uint64_t *turns,
 /* The tick of a seat's turn of this number, from 0, or TOO_FAR. The first loop
    goes down to the leaf, and keeps the weights of the nodes on the way. The
    second goes up again, and turns the number of a child's turn into that of its
-   parent's. Let w and a be the weights of parent and child. A left child has
+   parent's. Let w be the parent's weight and c the child's. A left child has
    its turn k, from 0, at the parent's turn m with which its share, as above,
-   becomes k + 1. So m is the first number for which (m + 1) * a + w / 2 is at
-   least (k + 1) * w, and that is (k * w + (w - 1) / 2) / a. In the same way a
-   right child has it at (k * w + w / 2) / a. All quotients are rounded down. */
+   becomes k + 1. So m is the first number for which (m + 1) * c + w / 2 is at
+   least (k + 1) * w, and that is (k * w + (w - 1) / 2) / c. In the same way a
+   right child has it at (k * w + w / 2) / c. All quotients are rounded down. */
 SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
                                 uint64_t turn)
 {
@@ -4249,6 +4251,7 @@ SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
     for (; level != 0; level--) { /* from a child's turn to its parent's */
         const uint32_t weight = weights[level - 1];
         const uint32_t is_left = !(seat >> (level - 1) & 1);
+        /* (w - 1) / 2 in a left child's formula, w / 2 in a right one's. */
         const uint32_t half = (weight - is_left) / 2;
 
         turn = (turn * weight + half) / weights[level]; /* below 2^62 */
@@ -4356,7 +4359,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_seat_finish(const statesampler_mix *mix,
 }
 
 /* The first finish of all seats, or with NEVER of those with CARRY. With FIRST
-   the epoch of the mix ends there; with NEVER that is how far seek goes. */
+   the epoch of the mix ends there; with NEVER that is how far seek goes. A mix
+   without seats has no turns: it ends where it is. */
 SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
 {
     uint64_t first = mix->seats ? SSMP_TOO_FAR : mix->tick;
@@ -4450,10 +4454,13 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
     }
     if (!ssmp_mix_set_base(mix)) {
         /* Only a forged state has a tick from which sources finish too late.
-           Its sequence begins anew: from tick 0 all finish before 2^62 ticks in
-           epochs of this shape, as mix_init has checked. An epoch with the
-           blocks of another shape has at most twice as many steps and one more,
-           or 2^32 steps: also then they finish before TOO_FAR. */
+           Its sequence begins anew. With ALL and RESTART all finish before 2^62
+           ticks from tick 0, in epochs of this shape: ssmp_weights_check has
+           made sure. An epoch with the blocks of another shape has at most
+           twice as many steps and one more, or 2^32 steps: also then they
+           finish before TOO_FAR. FIRST needs no check: until the first finish
+           no source has more turns than steps, and all together have fewer
+           steps than TOO_FAR. */
         mix->tick = 0;
         (void)ssmp_mix_set_base(mix);
     }
@@ -4470,8 +4477,8 @@ SSMP_FN uint32_t ssmp_weight(uint32_t given)
 /* What decides whether sources may take turns with some weights. */
 typedef struct ssmp_weights {
     uint64_t sum;     /* of those that are not OFF */
-    uint64_t periods; /* in so many, each source has a turn for each step of a
-                         whole epoch, and one more; 0: none has steps */
+    uint64_t periods; /* enough for each source to serve a whole epoch, and to
+                         have one turn more; 0: none has steps */
 } ssmp_weights;
 
 /* Begins without a source; by name, as {0, 0} may become a call of memset. */
@@ -4507,7 +4514,7 @@ SSMP_FN int ssmp_weights_check(const ssmp_weights *weights, uint32_t stop)
     if (weights->sum == 0)
         return STATESAMPLER_EINVAL_ALL_OFF;
     if (stop == STATESAMPLER_STOP_FIRST)
-        return STATESAMPLER_OK;
+        return STATESAMPLER_OK; /* see ssmp_mix_rebase */
     if (stop == STATESAMPLER_STOP_NEVER && weights->periods == 0)
         return STATESAMPLER_EINVAL_NO_STEPS;
     if (stop != STATESAMPLER_STOP_NEVER &&
@@ -4603,14 +4610,14 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
     if (turns > in_mix->remaining) {
         /* The step that the last turn took, counted from the first step of the
            epoch after the base's. */
-        const uint64_t last = turns - in_mix->remaining - 1;
-        uint64_t each;
+        const uint64_t last_step = turns - in_mix->remaining - 1;
+        uint64_t epoch_steps;
 
         ssmp_segment_begin(segment, run, &run->shape,
                            in_mix->segment.base.epoch + 1);
-        each = ssmp_segment_steps(segment, global_batch);
-        segment->base.epoch += last / each;
-        steps = last % each + 1;
+        epoch_steps = ssmp_segment_steps(segment, global_batch);
+        segment->base.epoch += last_step / epoch_steps;
+        steps = last_step % epoch_steps + 1;
     }
     ssmp_segment_find(cursor, segment, global_batch, steps);
 }
@@ -4687,13 +4694,15 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
     uint64_t turns;
     statesampler_source *source = ssmp_mix_next_source(&turns, mix);
 
-    if (!statesampler_next(&source->sampler, out, count)) /* an epoch ends */
+    /* A source at the end of its epoch first returns 0, and begins the next. */
+    if (!statesampler_next(&source->sampler, out, count))
         (void)statesampler_next(&source->sampler, out, count);
     mix->tick++;
     mix->turn++;
+    /* From the base, mix_seek goes no farther than a source with CARRY does. */
     if (SSMP_CARRY(&source->sampler.run.segment) &&
         turns + 1 >= source->in_mix.remaining)
-        ssmp_mix_rebase(mix); /* no seek reaches farther */
+        ssmp_mix_rebase(mix);
     return (uint32_t)(source - mix->sources);
 }
 
@@ -4718,8 +4727,9 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
     return more;
 }
 
-/* OK if mix_at serves this turn. ERANGE_END at mix->end is all that is wrong
-   with that turn: mix_seek, which goes there, lets it pass. */
+/* OK if mix_at serves this turn. For the turn mix->end, ERANGE_END says that
+   nothing else is wrong with it: mix_at returns 0 for it, and mix_seek goes
+   there. */
 SSMP_NOINLINE int ssmp_mix_check_turn(const statesampler_mix *mix,
                                       uint64_t turn)
 {
@@ -4759,7 +4769,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
         samples = ssmp_sampler_peek(out, s, &segment, &cursor);
         if (source)
             *source = (uint32_t)(from - mix->sources);
-        code = 1;
+        code = 1; /* as mix_at returns it: there is such a turn */
     }
     if (count)
         *count = samples;
@@ -4906,7 +4916,7 @@ SSMP_FN int ssmp_source_turn_at(uint64_t *turn, const statesampler_mix *mix,
         return STATESAMPLER_ERANGE_SERVED;
     turns += step - now;
     tick = ssmp_seat_tick(mix, in_mix->seat, in_mix->turns + turns);
-    *turn = STATESAMPLER_NONE;
+    *turn = STATESAMPLER_NONE; /* past the end, or with NEVER too far */
     if (tick != SSMP_TOO_FAR)
         *turn = mix->base_turn + ssmp_mix_turns_until(mix, tick);
     code = ssmp_mix_check_turn(mix, *turn);
