@@ -3841,10 +3841,12 @@ SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic,
         SSMP_U64((uint32_t)STATESAMPLER_ALGORITHM << 16 | format, magic));
 }
 
-/* The last eight: the check word. */
+#define SSMP_CHECK_BYTES 8 /* the check word, which ends a state */
+
 SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 {
-    ssmp_bytes_store(bytes + size - 8, 8, ssmp_state_hash(bytes, size - 8));
+    ssmp_bytes_store(bytes + size - SSMP_CHECK_BYTES, 8,
+                     ssmp_state_hash(bytes, size - SSMP_CHECK_BYTES));
 }
 
 /* OK if these bytes are a whole state of this kind, `expected` bytes long. */
@@ -3863,8 +3865,8 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
         return STATESAMPLER_EVERSION_FORMAT;
     if (size != expected)
         return STATESAMPLER_ECORRUPT_SIZE;
-    if (ssmp_bytes_load(bytes + size - 8, 8) !=
-        ssmp_state_hash(bytes, size - 8))
+    if (ssmp_bytes_load(bytes + size - SSMP_CHECK_BYTES, 8) !=
+        ssmp_state_hash(bytes, size - SSMP_CHECK_BYTES))
         return STATESAMPLER_ECORRUPT_CHECK;
     if (ssmp_bytes_load(bytes + 6, 2) != STATESAMPLER_ALGORITHM)
         return STATESAMPLER_EVERSION_ALGORITHM;
@@ -5191,7 +5193,7 @@ SSMP_FN size_t ssmp_mixture_hash_at(uint32_t dataset)
 }
 
 /* The offset of the mix's state there: after all hashes. */
-SSMP_FN size_t ssmp_mixture_head(uint32_t num_sources)
+SSMP_FN size_t ssmp_mixture_mix_at(uint32_t num_sources)
 {
     return ssmp_mixture_hash_at(num_sources);
 }
@@ -5203,20 +5205,20 @@ STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
     uint32_t datasets;
 
     STATESAMPLER_ASSERT(size && (state || *size == 0));
-    if (*size < SSMP_MIXTURE_HEAD + 8 ||
+    if (*size < SSMP_MIXTURE_HEAD + SSMP_CHECK_BYTES ||
         (uint32_t)ssmp_bytes_load(bytes, 4) != SSMP_MAGIC_MIXTURE)
         return state;
     datasets = (uint32_t)ssmp_bytes_load(bytes + 8, 4);
-    if (datasets > (*size - SSMP_MIXTURE_HEAD - 8) / 8)
+    if (datasets > (*size - SSMP_MIXTURE_HEAD - SSMP_CHECK_BYTES) / 8)
         return state;
-    /* Before it the head, after it the check word. */
-    *size -= ssmp_mixture_head(datasets) + 8;
-    return bytes + ssmp_mixture_head(datasets);
+    *size -= ssmp_mixture_mix_at(datasets) + SSMP_CHECK_BYTES;
+    return bytes + ssmp_mixture_mix_at(datasets);
 }
 
 SSMP_FN size_t ssmp_mixture_bytes(uint32_t num_sources)
 {
-    return ssmp_mixture_head(num_sources) + ssmp_mix_bytes(num_sources) + 8;
+    return ssmp_mixture_mix_at(num_sources) + ssmp_mix_bytes(num_sources) +
+           SSMP_CHECK_BYTES;
 }
 
 /* Writes a mixture's state around the hashes, which its caller has written. */
@@ -5228,7 +5230,7 @@ SSMP_FN void ssmp_mixture_write(unsigned char *bytes,
 
     ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX);
     ssmp_bytes_store(bytes + 8, 8, count);
-    (void)statesampler_mix_save(mix, bytes + ssmp_mixture_head(count),
+    (void)statesampler_mix_save(mix, bytes + ssmp_mixture_mix_at(count),
                                 ssmp_mix_bytes(count));
     ssmp_state_end(bytes, size);
 }
@@ -5253,7 +5255,7 @@ SSMP_FN int ssmp_mixture_read(ssmp_mixture_state *state,
     if (code != STATESAMPLER_OK)
         return code;
     state->hashes = bytes + ssmp_mixture_hash_at(0);
-    state->mix_state = bytes + ssmp_mixture_head(count);
+    state->mix_state = bytes + ssmp_mixture_mix_at(count);
     return ssmp_mix_read(&state->head, state->mix_state, ssmp_mix_bytes(count));
 }
 
@@ -5388,8 +5390,9 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
     STATESAMPLER_ASSERT(audit);
     /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. Of n and n - 1 the even one is
-       divided by two first. The division by three is exact, and so the product
-       with the inverse of 3 modulo 2^64. */
+       divided by two first: n / 2 is that half, and (n - 1) | 1 is the odd one.
+       The division by three is exact, and so the product with the inverse of 3
+       modulo 2^64. */
     sum1 = n / 2 * ((n - 1) | 1);
     sum2 = sum1 * (2 * n - 1) * SSMP_U64(0xaaaaaaaau, 0xaaaaaaabu);
     return audit->count == n && audit->sum1 == sum1 && audit->sum2 == sum2 &&
@@ -5413,20 +5416,20 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 {
     static const short codes[] = {SSMP_SENTENCES(SSMP_NUMBER) STATESAMPLER_OK};
     const char *sentence = SSMP_SENTENCES(SSMP_SENTENCE) "no error";
-    const short *known = codes;
-    int before; /* sentences */
+    const short *entry = codes;
+    int to_skip; /* sentences before that of code */
 
 #ifdef __AVR__
     if (code <= STATESAMPLER_EINVAL)
         code = STATESAMPLER_KIND(code);
 #endif
-    for (; *known != code; known++) /* ends with OK */
-        if (*known == STATESAMPLER_OK)
+    for (; *entry != code; entry++) /* ends with OK */
+        if (*entry == STATESAMPLER_OK)
             return "unknown error";
     /* Not a loop for each sentence, of which clang makes a call of strlen. */
-    for (before = (int)(known - codes); before > 0; sentence++)
+    for (to_skip = (int)(entry - codes); to_skip > 0; sentence++)
         if (*sentence == 0)
-            before--;
+            to_skip--;
     return sentence;
 }
 
@@ -5485,28 +5488,45 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
     return STATESAMPLER_OK;
 }
 
+/* A launcher, and the variables that it sets. */
+typedef struct ssmp_launcher {
+    const char *name, *world_size, *rank;
+    int rank_is_enough; /* 1: it has launched us if rank alone is set */
+} ssmp_launcher;
+
+/* The launcher of this process, or NULL. */
+static inline const ssmp_launcher *ssmp_launcher_find(void)
+{
+    /* In a batch script Slurm sets a rank, too, but that is one process. */
+    static const ssmp_launcher launchers[4] = {
+        {"torchrun", "WORLD_SIZE", "RANK", 1},
+        {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", 1},
+        {"pmi", "PMI_SIZE", "PMI_RANK", 1},
+        {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", 0},
+    };
+    int i;
+
+    for (i = 0; i < 4; i++)
+        if (getenv(launchers[i].world_size) ||
+            (launchers[i].rank_is_enough && getenv(launchers[i].rank)))
+            return launchers + i;
+    return NULL;
+}
+
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher)
 {
-    static const char *const names[4][3] = {
-        {"torchrun", "WORLD_SIZE", "RANK"},
-        {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-        {"pmi", "PMI_SIZE", "PMI_RANK"},
-        {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-    };
+    const ssmp_launcher *found = ssmp_launcher_find();
     uint32_t rank = 0, world_size = 1;
-    int i = 0, code = STATESAMPLER_OK;
+    int code = STATESAMPLER_OK;
 
     STATESAMPLER_ASSERT(desc);
-    /* In a batch script Slurm sets a rank, too, but that is one process. */
-    while (i < 4 && !getenv(names[i][1]) && (i == 3 || !getenv(names[i][2])))
-        i++;
     if (launcher)
-        *launcher = i < 4 ? names[i][0] : "none";
-    if (i < 4)
-        code = ssmp_env_read(&world_size, names[i][1]);
-    if (i < 4 && code == STATESAMPLER_OK)
-        code = ssmp_env_read(&rank, names[i][2]);
+        *launcher = found ? found->name : "none";
+    if (found)
+        code = ssmp_env_read(&world_size, found->world_size);
+    if (found && code == STATESAMPLER_OK)
+        code = ssmp_env_read(&rank, found->rank);
     if (code != STATESAMPLER_OK)
         return code;
     if (rank >= world_size)
@@ -5521,7 +5541,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_NAME ".statesampler-%08x-%08x.tmp"
 #define SSMP_NAME_SIZE 36
 #define SSMP_PATH 4096
-#define SSMP_PIECE (1u << 30) /* of one call, as Windows counts in int */
+#define SSMP_PIECE (1u << 30) /* what one call takes: Windows counts in int */
 
 /* SSMP_MOVED: somebody else has created, removed or replaced the file. */
 #ifdef _WIN32
@@ -5565,8 +5585,10 @@ static inline int ssmp_file_again(int error, int failures)
 /* Paths are UTF-8, whatever the code page is. 8: anything else is an error. */
 static inline int ssmp_windows_path(wchar_t *utf16, const char *path)
 {
-    errno = EINVAL;
-    return MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0;
+    if (MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0)
+        return 1;
+    errno = EINVAL; /* it sets none */
+    return 0;
 }
 
 static inline int ssmp_windows_open(const char *path, int flags)
@@ -5875,8 +5897,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
-        /* Threads have other stacks, and processes with one number have used
-           other processor time. */
+        /* Threads differ in the address of their stack, and processes of the
+           same number in the processor time that they have used. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         error = ssmp_file_save(path, temporary, folder, (unsigned)name,
                                (unsigned)number, (const char *)bytes, size);
@@ -5936,7 +5958,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     if (!*path)
         return STATESAMPLER_EINVAL_PATH;
     error = ssmp_file_load(&length, path, (char *)bytes, capacity);
-    if (SSMP_MOVED(error)) /* perhaps just now */
+    if (SSMP_MOVED(error)) /* perhaps a save has just replaced it */
         error = ssmp_file_load(&length, path, (char *)bytes, capacity);
     if (error != 0) {
         errno = error;
@@ -5979,7 +6001,7 @@ static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
     statesampler_dataset dataset;
 
     if (!mixture->datasets)
-        return SSMP_NOBODY; /* to look would make a map */
+        return SSMP_NOBODY; /* stb_ds would make a map to look into */
     ssmp_dataset_set(&dataset, hash);
     mixture->datasets = (statesampler_dataset *)stbds_hmget_key(
         mixture->datasets, sizeof dataset, dataset.bits, sizeof dataset.bits,
@@ -6157,7 +6179,7 @@ static inline void ssmp_mixture_list(statesampler_mixture *mixture,
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size, int restart)
 {
-    ssmp_mixture_state old;
+    ssmp_mixture_state saved;
     ssmp_mixture_fates fates;
     int code;
 
@@ -6165,19 +6187,19 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     if (!mixture->mix.sources)
         return STATESAMPLER_EINVAL_NOT_STARTED;
     arrfree(mixture->changes);
-    code = ssmp_mixture_read(&old, (const unsigned char *)state, size);
+    code = ssmp_mixture_read(&saved, (const unsigned char *)state, size);
     if (code != STATESAMPLER_OK)
         return code;
-    ssmp_mixture_find_all(&fates, mixture, &old);
-    code = ssmp_mixture_compare(fates.statuses, &mixture->mix, &old,
+    ssmp_mixture_find_all(&fates, mixture, &saved);
+    code = ssmp_mixture_compare(fates.statuses, &mixture->mix, &saved,
                                 fates.numbers);
     if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_resume(&mixture->mix, &old, fates.numbers,
+        code = ssmp_mixture_resume(&mixture->mix, &saved, fates.numbers,
                                    fates.statuses, restart);
     /* After a mismatch the changes say which dataset it was. */
     if (code == STATESAMPLER_OK ||
         STATESAMPLER_KIND(code) == STATESAMPLER_EMISMATCH)
-        ssmp_mixture_list(mixture, &old, &fates);
+        ssmp_mixture_list(mixture, &saved, &fates);
     arrfree(fates.numbers);
     arrfree(fates.statuses);
     return code;
