@@ -5305,6 +5305,18 @@ SSMP_FN int ssmp_mixture_same(const statesampler_mix *mix,
     return 1;
 }
 
+/* Whether a dataset is CHANGED. */
+SSMP_FN int ssmp_mixture_any_changed(const statesampler_mix *mix,
+                                     const uint32_t *statuses)
+{
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++)
+        if (statuses[i] == STATESAMPLER_CHANGE_CHANGED)
+            return 1;
+    return 0;
+}
+
 /* Begins an epoch of a source. */
 SSMP_FN void ssmp_source_begin(statesampler_source *source, uint64_t epoch)
 {
@@ -5324,9 +5336,8 @@ SSMP_FN int ssmp_mixture_resume(statesampler_mix *mix,
 
     if (state->head.stop != mix->stop)
         return STATESAMPLER_EMISMATCH_STOP;
-    for (i = 0; i < mix->num_sources; i++)
-        if (statuses[i] == STATESAMPLER_CHANGE_CHANGED && !restart)
-            return STATESAMPLER_EMISMATCH_DATASET;
+    if (!restart && ssmp_mixture_any_changed(mix, statuses))
+        return STATESAMPLER_EMISMATCH_DATASET;
     if (ssmp_mixture_same(mix, state, numbers, statuses))
         return statesampler_mix_load(mix, state->mix_state,
                                      ssmp_mix_bytes(mix->num_sources));
