@@ -324,8 +324,8 @@ SHAPES, ORDERS, TAILS
    begin goes back to position 0. Steps go on counting through all shapes.
    If a reshape, a resize or a load changes the shape or the number of samples,
    the base moves to the present position. A load in the shape of the state
-   takes over the state's base, except where the state has served a last step
-   that the sampler's drop_last leaves out: then, too, the base moves.
+   takes over the state's base. It moves the base only if the state has served a
+   last step that the sampler's drop_last leaves out.
 
    Order: which sample is served at position p of an epoch.
    SHUFFLE      (default) a permutation of the dataset.
@@ -415,8 +415,8 @@ MIXES
    for D = 16, five for D = 1,000.
 
    The stop rule says what happens at the turn of a source that has nothing
-   left, and so when an epoch of the mix ends. The formulas are its turns with
-   equal weights, where source i has n_i steps.
+   left, and so when an epoch of the mix ends. The formulas give the turns of an
+   epoch with equal weights, where source i has n_i steps.
    FIRST        (default) the epoch ends: min(n_i * D + i).
    ALL          the source is passed over, until all have finished: sum(n_i).
    RESTART      the source begins its next epoch. The epoch of the mix ends when
@@ -483,11 +483,10 @@ OPTIONS
                                 nothing.
    STATESAMPLER_AVX2            an expression that says if the processor, an
                                 x86-64, has AVX2: fills then take half of the
-                                time. HOSTED has one, except on Windows. Define
-                                it as 0 if the linker does not find __cpu_model
-                                (zig cc). Then only -mavx2 makes code for AVX2.
-                                So it is with -Os, and if this file has another
-                                name.
+                                time. HOSTED has one. Define it as 0 if the
+                                linker does not find __cpu_model (zig cc). With
+                                0, with -Os, on Windows, or if this file has
+                                another name, only -mavx2 makes code for AVX2.
    STATESAMPLER_ONLY_SHUFFLE    makes a quarter less code, for small chips: only
                                 SHUFFLE, INTERLEAVED and PAD. init, load and
                                 describe refuse the rest (EINVAL_LEFT_OUT).
@@ -1570,9 +1569,11 @@ STATESAMPLER_WRAP_BEGIN
    SSMP_NOINLINE           never: a function's frame holds what is inlined into
                            it, so callers would need the stack of all they call
    SSMP_OUTLINE_FOR_SIZE   not where size counts, as it has many callers
-   Bulk has more, where it needs them; the parts with files and with stb_ds have
-   `static inline` alone. In CUDA all run wherever the public functions do, and
-   nothing is kept from being inlined. */
+   SSMP_INLINE_FOR_SPEED   always, as callers pass constants for which it gets
+                           faster; but never where size counts
+   Bulk also has SSMP_ALWAYS_INLINE and, explained there, SSMP_BY_PROCESSOR. The
+   parts with files and with stb_ds have `static inline` alone. In CUDA all run
+   wherever the public functions do, and nothing is kept from being inlined. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define SSMP_CUDA
 #define SSMP_FN static inline STATESAMPLER_API
@@ -1794,6 +1795,7 @@ SSMP_FN void ssmp_perm_set_size(statesampler_perm *perm, uint64_t n)
     perm->right = right;
     for (; power < right; shift++)
         power += power;
+    /* Now power is 2^(shift + 1), and power << 31 is 2^(32 + shift). */
     perm->shift = (uint8_t)shift;
     perm->reciprocal = (uint32_t)ssmp_ceil_div((uint64_t)power << 31, right);
     perm->wide = root > (uint32_t)1 << 15; /* n > 2^30 */
@@ -1815,6 +1817,7 @@ SSMP_FN void ssmp_perm_set_key(statesampler_perm *perm, uint64_t key)
 
         state += SSMP_GOLDEN;
         word = ssmp_scramble(state);
+        /* keys[0] has a multiplier only in a narrow round. */
         keys[0] = (uint32_t)word | (uint32_t)!perm->wide << 31;
         keys[1] = (uint32_t)(word >> 32) | (uint32_t)1 << 31;
     }
@@ -2028,6 +2031,7 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
 #define SSMP_PAIRS 8
 #elif !defined(__OPTIMIZE__) || !__STDC_HOSTED__ || \
     !(defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))
+/* no vectors */
 #elif defined(__AVX512BW__)
 #include <immintrin.h>
 #define SSMP_BYTES 64
@@ -2057,7 +2061,10 @@ statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
    between here and `both readings` is left. Not where size counts, nor where
    this file has another name, nor on Windows, where gcc does not align vectors
    of 32 bytes. Asking the processor needs the compiler's own library, which a
-   program without HOSTED may not link. */
+   program without HOSTED may not link.
+   SSMP_BOTH_READINGS    the file includes itself
+   SSMP_FIRST_READING    it is being read for the program's include
+   SSMP_SECOND_READING   it is being read for its own include */
 #if defined(STATESAMPLER_HOSTED) && !defined(STATESAMPLER_AVX2) && \
     defined(__GNUC__)
 #define STATESAMPLER_AVX2 __builtin_cpu_supports("avx2")
@@ -2105,7 +2112,7 @@ typedef struct ssmp_pairs {
 /* A vector in an array of uint64_t, which may begin anywhere, and a half of a
    key. */
 typedef ssmp_v64 ssmp_array64 __attribute__((__aligned__(4), __may_alias__));
-typedef uint16_t ssmp_half __attribute__((__may_alias__));
+typedef uint16_t ssmp_key16 __attribute__((__may_alias__));
 /* Which of a key's two halves is the low one. */
 #define SSMP_LOW (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
@@ -2132,11 +2139,12 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
     ((ssmp_v##bits)SSMP_X86(min_epu##bits, x, x + size))
 #endif
 #elif defined(__ARM_NEON)
-#define SSMP_HALF(half, type, u, a, b) \
-    ((type)vmull_##u(half##u((type)(a)), half##u((type)(b))))
-#define SSMP_HIGH(type, u, a, b)                      \
-    vuzpq_##u(SSMP_HALF(vget_low_, type, u, a, b),    \
-              SSMP_HALF(vget_high_, type, u, a, b)).val[1]
+/* The products of half of the lanes: vget says of which half. */
+#define SSMP_PRODUCTS(vget, type, u, a, b) \
+    ((type)vmull_##u(vget##u((type)(a)), vget##u((type)(b))))
+#define SSMP_HIGH(type, u, a, b)                          \
+    vuzpq_##u(SSMP_PRODUCTS(vget_low_, type, u, a, b),    \
+              SSMP_PRODUCTS(vget_high_, type, u, a, b)).val[1]
 #define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(uint16x8_t, u16, a, b))
 #define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
 #define SSMP_LOW32(x) vmovn_u64((uint64x2_t)(x))
@@ -2188,10 +2196,10 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_round(ssmp_v32 half, ssmp_v32 other,
 #endif
         return SSMP_REDUCE(32, x, size);
     } else {
-        const ssmp_half *halves = (const ssmp_half *)key;
-        ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(halves[SSMP_LOW], 0));
+        const ssmp_key16 *keys = (const ssmp_key16 *)key;
+        ssmp_v16 x = (ssmp_v16)(other ^ ssmp_splat(keys[SSMP_LOW], 0));
 
-        x *= SSMP_HIGH16(x, ssmp_splat(halves[!SSMP_LOW], 0));
+        x *= SSMP_HIGH16(x, ssmp_splat(keys[!SSMP_LOW], 0));
         x = (ssmp_v16)half - SSMP_HIGH16(x, span);
         return (ssmp_v32)SSMP_REDUCE(16, x, (ssmp_v16)size);
     }
@@ -2234,21 +2242,21 @@ SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
 /* What one call works with. */
 typedef struct ssmp_bulk {
     const statesampler_perm *perm;
-    uint64_t images[SSMP_CELLS];    /* of the first `known` cells outside */
+    uint64_t images[SSMP_CELLS];    /* of the first num_images cells outside */
     uint64_t part[SSMP_LANES16];    /* a vector of which not all is wanted */
     ssmp_pairs pairs[SSMP_VECTORS]; /* a group */
-    uint32_t known;
+    uint32_t num_images;
 } ssmp_bulk;
 
 /* The positions of a fill, vector by vector. From a vector to the next each
-   position grows by the same distance, which is q * right + m. There are two
-   cases: r + m is below right, and l grows by q and r by m; or it is not, and l
-   grows by q + 1 and r by m - right. add_l and add_r are those of the second
-   case. If r is negative after that, it was the first: ssmp_positions_next then
-   takes 1 from l again, and gives right back to r. */
+   position grows by the same distance, which is q * right + m. If r + m is
+   below right, l grows by q and r by m. If it is not, there is a carry, and l
+   grows by q + 1 and r by m - right: these are carry_l and carry_r. They are
+   added in any case. If r is then negative, there was no carry: so 1 is taken
+   from l again, and r gets right back. */
 typedef struct ssmp_positions {
     ssmp_pairs next;
-    ssmp_v32 add_l, add_r, right;
+    ssmp_v32 carry_l, carry_r, right;
 } ssmp_positions;
 
 /* Sets a vector to the pairs of the `count` positions in an array. If these are
@@ -2302,12 +2310,12 @@ SSMP_ALWAYS_INLINE void ssmp_positions_begin(ssmp_positions *p, ssmp_bulk *b,
 {
     const uint32_t right = b->perm->right;
     const uint64_t distance = (SSMP_LANES16 >> wide) * stride;
-    const uint32_t add_l = ssmp_perm_quotient(b->perm, distance) + 1;
+    const uint32_t carry_l = ssmp_perm_quotient(b->perm, distance) + 1;
     ssmp_v64 zero = {0}, x = zero, positions[4];
     uint32_t j;
 
-    p->add_l = ssmp_splat(add_l, wide);
-    p->add_r = ssmp_splat((uint32_t)distance - add_l * right, wide);
+    p->carry_l = ssmp_splat(carry_l, wide);
+    p->carry_r = ssmp_splat((uint32_t)distance - carry_l * right, wide);
     p->right = ssmp_splat(right, wide);
     /* Numbers of 64 bits: four vectors of them make one of 16 bits; wide uses
        two. A stride that is not wide is below 2^30: 32 bits of it will do. */
@@ -2327,13 +2335,13 @@ SSMP_ALWAYS_INLINE void ssmp_positions_next(ssmp_positions *p, const int wide)
     ssmp_pairs *next = &p->next;
 
     if (wide) {
-        next->r += p->add_r;
-        next->l += p->add_l - (next->r >> 31);
+        next->r += p->carry_r;
+        next->l += p->carry_l - (next->r >> 31);
         next->r = SSMP_REDUCE(32, next->r, p->right);
     } else {
-        const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)p->add_r;
+        const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)p->carry_r;
 
-        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)p->add_l -
+        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)p->carry_l -
                              (r >> 15));
         next->r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)p->right);
     }
@@ -2343,7 +2351,7 @@ SSMP_ALWAYS_INLINE void ssmp_positions_next(ssmp_positions *p, const int wide)
    a store into the caller's array changes the permutation. */
 typedef struct ssmp_joiner {
     uint32_t right;
-    uint64_t bias; /* sets the highest bit of a lane, added to n or more */
+    uint64_t bias; /* added to n or more, it makes a lane negative */
 } ssmp_joiner;
 
 SSMP_ALWAYS_INLINE ssmp_joiner ssmp_joiner_of(const statesampler_perm *perm,
@@ -2403,20 +2411,21 @@ SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
                                                 ssmp_joiner joiner,
                                                 const int wide)
 {
-    const uint32_t lanes = SSMP_BYTES / 8;
-    const ssmp_v64 over = ssmp_bulk_join(b->part, p, joiner, wide);
+    const uint32_t lanes = SSMP_BYTES / 8; /* of 64 bits, as indices are */
+    const ssmp_v64 outside = ssmp_bulk_join(b->part, p, joiner, wide);
     const ssmp_array64 *part = (const ssmp_array64 *)b->part;
     ssmp_array64 *to = (ssmp_array64 *)out;
     uint32_t i;
 
-    /* Both loops have a constant bound, as clang makes a call of memcpy, which
-       a core may not need, from a loop up to count. */
+    /* First whole vectors, (4 >> wide) - 1 at most, then single indices. Both
+       loops have a constant bound, as clang makes a call of memcpy, which a
+       core may not need, from a loop up to count. */
     for (i = 0; i < (4u >> wide) - 1 && count >= lanes; i++, count -= lanes)
         *to++ = *part++;
     for (i = 0; i < lanes - 1; i++)
         if (i < count)
             ((uint64_t *)to)[i] = ((const uint64_t *)part)[i];
-    return over;
+    return outside;
 }
 
 /* Writes count indices of vectors of pairs, and returns whether one is n or
@@ -2428,13 +2437,13 @@ SSMP_ALWAYS_INLINE int ssmp_bulk_store(uint64_t *out, size_t count,
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     const ssmp_joiner joiner = ssmp_joiner_of(b->perm, wide);
-    ssmp_v64 over = {0};
+    ssmp_v64 outside = {0};
 
     for (; count >= lanes; count -= lanes, out += lanes, p++)
-        over |= ssmp_bulk_join(out, p, joiner, wide);
+        outside |= ssmp_bulk_join(out, p, joiner, wide);
     if (count != 0)
-        over |= ssmp_bulk_join_part(out, count, b, p, joiner, wide);
-    return ssmp_any_negative(over, wide);
+        outside |= ssmp_bulk_join_part(out, count, b, p, joiner, wide);
+    return ssmp_any_negative(outside, wide);
 }
 
 /* Goes on with the walks of count indices that are n or more. */
@@ -2447,7 +2456,7 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
     for (; count != 0; count--, out++) {
         /* Looks up cell after cell. A walk from a cell meets each of them once
            at most; k ends one from a value that is no position. */
-        for (k = 0; *out - n < b->known && k < b->known; k++)
+        for (k = 0; *out - n < b->num_images && k < b->num_images; k++)
             *out = b->images[*out - n];
         if (*out >= n)
             *out = ssmp_perm_walk(b->perm, *out);
@@ -2466,7 +2475,7 @@ SSMP_ALWAYS_INLINE uint32_t ssmp_bulk_load_cells(ssmp_bulk *b, size_t count)
 
     if (cells == 0 || cells > SSMP_MAX_CELLS || cells > count / 4)
         return 0;
-    b->known = cells;
+    b->num_images = cells;
     for (j = 0; j < SSMP_CELLS; j++)
         b->images[j] = b->perm->n + j;
     for (j = 0; j < cells; j += SSMP_LANES16)
@@ -2497,16 +2506,16 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_fill(ssmp_bulk *b, uint64_t first,
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     uint32_t cell_vectors = wide ? 0 : ssmp_bulk_load_cells(b, count), j;
     ssmp_positions positions;
-    size_t some;
+    size_t group;
 
     ssmp_positions_begin(&positions, b, first, stride, wide);
-    for (; count != 0; out += some, count -= some, cell_vectors = 0) {
-        some = (size_t)ssmp_min(count, (SSMP_VECTORS - cell_vectors) * lanes);
-        for (j = 0; j * lanes < some; j++) {
+    for (; count != 0; out += group, count -= group, cell_vectors = 0) {
+        group = (size_t)ssmp_min(count, (SSMP_VECTORS - cell_vectors) * lanes);
+        for (j = 0; j * lanes < group; j++) {
             b->pairs[cell_vectors + j] = positions.next;
             ssmp_positions_next(&positions, wide);
         }
-        ssmp_bulk_group(b, cell_vectors, out, some, wide);
+        ssmp_bulk_group(b, cell_vectors, out, group, wide);
     }
 }
 
@@ -2539,14 +2548,14 @@ SSMP_INLINE_FOR_SPEED void ssmp_bulk_map(ssmp_bulk *b, uint64_t *values,
 {
     const uint32_t lanes = (uint32_t)SSMP_LANES16 >> wide;
     uint32_t j;
-    size_t some;
+    size_t group;
 
-    for (; count != 0; values += some, count -= some) {
-        some = (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
-        for (j = 0; j * lanes < some; j++)
+    for (; count != 0; values += group, count -= group) {
+        group = (size_t)ssmp_min(count, SSMP_VECTORS * lanes);
+        for (j = 0; j * lanes < group; j++)
             ssmp_bulk_load(&b->pairs[j], b, values + j * lanes,
-                           some - j * lanes, wide);
-        ssmp_bulk_group(b, 0, values, some, wide);
+                           group - j * lanes, wide);
+        ssmp_bulk_group(b, 0, values, group, wide);
     }
 }
 
@@ -2558,7 +2567,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_fill(const statesampler_perm *perm,
     ssmp_bulk b;
 
     b.perm = perm;
-    b.known = 0;
+    b.num_images = 0;
     if (perm->wide)
         ssmp_bulk_fill(&b, first, stride, out, count, 1);
     else if (count <= SSMP_FEW && perm->rounds < 24)
@@ -2573,7 +2582,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
     ssmp_bulk b;
 
     b.perm = perm;
-    b.known = 0;
+    b.num_images = 0;
     if (perm->wide)
         ssmp_bulk_map(&b, values, count, 1);
     else
@@ -2586,7 +2595,9 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #ifdef SSMP_FIRST_READING
 
 /* The second reading. A type or function that is new above needs a line here:
-   without it the compiler says that it is defined twice. */
+   without it the compiler says that it is defined twice. A macro needs one only
+   if it is another with AVX2: to define it again in the same words is no
+   error. */
 #ifdef SSMP_BOTH_READINGS
 #undef SSMP_FIRST_READING
 #define SSMP_SECOND_READING
@@ -2601,7 +2612,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #define ssmp_v64 ssmp_avx2_v64
 #define ssmp_pairs ssmp_avx2_pairs
 #define ssmp_array64 ssmp_avx2_array64
-#define ssmp_half ssmp_avx2_half
+#define ssmp_key16 ssmp_avx2_key16
 #define ssmp_splat ssmp_avx2_splat
 #define ssmp_round ssmp_avx2_round
 #define ssmp_bulk_rounds ssmp_avx2_bulk_rounds
@@ -2723,8 +2734,10 @@ STATESAMPLER_DEF void statesampler_perm_map(const statesampler_perm *perm,
 /* How many indices a function's own buffer holds, so that bulk needs at most
    4 KiB of stack. */
 #ifdef SSMP_BYTES
+#define SSMP_HAS_VECTORS 1
 #define SSMP_BUFFER (SSMP_BYTES > 32 ? 32 : 64)
 #else
+#define SSMP_HAS_VECTORS 0
 #define SSMP_BUFFER 1
 #endif
 
@@ -2836,10 +2849,10 @@ typedef struct ssmp_chunks {
 } ssmp_chunks;
 
 /* Divides values of a window, which begins with chunk `before`, into numbers of
-   chunks and offsets inside these. All numbers will be permuted, but the
-   permutation has none for the short chunk. So its values get number 0, which
-   ssmp_chunks_join ignores, and an offset that no other value has: it is
-   counted from the chunk before, and so `size` or more. */
+   chunks and offsets inside these. The caller permutes all numbers, but the
+   permutation has no number `full`, the short chunk's. So a value in that chunk
+   gets number 0, which means nothing, and an offset that tells it from others:
+   it counts from the chunk before the short one, and so is `size` or more. */
 SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
                                 const uint64_t *values,
                                 const ssmp_chunks *chunks, uint64_t before,
@@ -2869,19 +2882,20 @@ SSMP_FN void ssmp_chunks_divide(uint64_t *numbers, uint64_t *offsets,
 }
 
 /* The samples at offsets inside permuted chunks, where sample `start` is the
-   block's first. */
+   block's first. An offset of `size` or more is one in the short chunk. */
 SSMP_FN void ssmp_chunks_join(uint64_t *samples, const uint64_t *numbers,
                               const uint64_t *offsets,
                               const ssmp_chunks *chunks, uint64_t start,
                               size_t count)
 {
-    /* The chunk before the short one. With no full chunk that is -1, and wraps
-       around to the right sample. */
-    const uint64_t size = chunks->size, last = chunks->full - 1;
+    const uint64_t size = chunks->size;
+    /* The chunk before the short one. If no chunk is full this is -1: the sums
+       wrap around, and are right. */
+    const uint64_t last_full = chunks->full - 1;
     size_t i;
 
     for (i = 0; i < count; i++) {
-        const uint64_t number = offsets[i] < size ? numbers[i] : last;
+        const uint64_t number = offsets[i] < size ? numbers[i] : last_full;
 
         samples[i] = offsets[i] + start + number * size;
     }
@@ -2896,44 +2910,47 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
     const uint64_t window_size = run->chunk_size * run->window;
     uint64_t numbers[SSMP_BUFFER];
     ssmp_chunks chunks;
-    size_t done, some, piece;
+    size_t done, in_window, in_buffer;
 
     chunks.size = run->chunk_size;
     chunks.full = order->perm.n;
     chunks.inverse = 0;
-    if (window_size <= SSMP_MAX32 && SSMP_BUFFER != 1)
+    if (window_size <= SSMP_MAX32 && SSMP_HAS_VECTORS)
         chunks.inverse = SSMP_MAX32 / chunks.size;
     /* Each iteration serves one index or more, as first is in its window. */
-    for (; count != 0; out += some, count -= some, first += some * stride) {
+    for (; count != 0;
+         out += in_window, count -= in_window, first += in_window * stride) {
         const uint64_t window = first / window_size;
         const uint64_t inside = first - window * window_size;
         const statesampler_perm *perm =
             ssmp_order_window(reader->spare, order, run, window);
 
-        if (SSMP_BUFFER == 1)
-            some = 1; /* without vectors more would only cost a division */
+        if (!SSMP_HAS_VECTORS)
+            in_window = 1; /* more would only cost a division */
         else if (stride == 0)
-            some = count;
+            in_window = count;
         else
-            some = (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
-        statesampler_perm_fill(perm, inside, stride, out, some);
-        for (done = 0; done < some; done += piece) {
-            /* One array in turn: another would double the stack. */
+            in_window = (size_t)ssmp_min(
+                count, (perm->n - 1 - inside) / stride + 1);
+        statesampler_perm_fill(perm, inside, stride, out, in_window);
+        for (done = 0; done < in_window; done += in_buffer) {
+            /* These are one array, of which each call replaces what it has read
+               there: another array would double the stack. */
             uint64_t *values = out + done, *offsets = values, *samples = values;
 
-            piece = (size_t)ssmp_min(some - done, SSMP_BUFFER);
+            in_buffer = (size_t)ssmp_min(in_window - done, SSMP_BUFFER);
             ssmp_chunks_divide(numbers, offsets, values, &chunks,
-                               window * run->window, piece);
-            statesampler_perm_map(&order->perm, numbers, piece);
+                               window * run->window, in_buffer);
+            statesampler_perm_map(&order->perm, numbers, in_buffer);
             ssmp_chunks_join(samples, numbers, offsets, &chunks, order->start,
-                             piece);
+                             in_buffer);
         }
     }
 }
 
-/* A position's random word of this number, from 1: sum is key + SSMP_DRAW + the
-   position, the numbers that derive(key, SSMP_DRAW + position) adds first. The
-   caller only has to add a stride from one position to the next. */
+/* A position's random word of this number; the first has number 1. sum is
+   key + SSMP_DRAW + position, which derive(key, SSMP_DRAW + position) would add
+   up first. So to go to another position the caller only adds a stride. */
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_order_word(uint64_t sum, uint64_t number)
 {
     return ssmp_scramble(ssmp_derive(0, sum) + number * SSMP_GOLDEN);
@@ -3071,12 +3088,12 @@ SSMP_OUTLINE_FOR_SIZE void ssmp_segment_copy(ssmp_segment *to,
 SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_tail_round(uint32_t tail, uint64_t samples,
                                                uint32_t parts)
 {
-    uint32_t over = (uint32_t)(samples % parts);
+    uint32_t rest = (uint32_t)(samples % parts);
 
     if (tail == STATESAMPLER_TAIL_DROP)
-        return samples - over;
-    if (tail == STATESAMPLER_TAIL_PAD && over != 0)
-        return samples + (parts - over);
+        return samples - rest;
+    if (tail == STATESAMPLER_TAIL_PAD && rest != 0)
+        return samples + (parts - rest);
     return samples;
 }
 
@@ -3096,18 +3113,18 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_run_repeated(const ssmp_run *run,
     return position % run->num_samples;
 }
 
-/* Sets a segment's end from its base and blocks. At first, length is the D of
-   the manual. */
+/* Sets a segment's end from its base and blocks. */
 SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
                                       const ssmp_run *run,
                                       const ssmp_shape *shape)
 {
     const uint64_t base = segment->base.position;
-    uint64_t length = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
-                                      SSMP_BLOCKS(segment));
+    /* The D of the manual. */
+    const uint64_t d = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
+                                       SSMP_BLOCKS(segment));
+    const uint64_t left = d > base ? d - base : 0;
+    uint64_t length = ssmp_tail_round(SSMP_TAIL(run), left, shape->world_size);
 
-    length = length > base ? length - base : 0;
-    length = ssmp_tail_round(SSMP_TAIL(run), length, shape->world_size);
     if (shape->drop_last)
         length -= length % ssmp_global_batch(shape);
     segment->end = base + length;
@@ -3211,7 +3228,7 @@ SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
 {
     const uint64_t world_size = reader->s->run.shape.world_size;
     uint64_t indices[(SSMP_BUFFER + 1) / 2];
-    size_t spacing = 1, slot, done, i, some;
+    size_t spacing = 1, slot, done, i, in_buffer;
 
     /* Every spacing-th slot is of the same block. */
     while (spacing < count &&
@@ -3219,18 +3236,19 @@ SSMP_NOINLINE void ssmp_reader_fill_slots(uint64_t *out,
         spacing++;
     for (slot = 0; slot < spacing; slot++) {
         /* done grows by spacing or more in every iteration. */
-        for (done = slot; done < count; done += some * spacing) {
-            some = (size_t)ssmp_min((count - done - 1) / spacing + 1,
-                                    sizeof indices / sizeof indices[0]);
+        for (done = slot; done < count; done += in_buffer * spacing) {
+            in_buffer = (size_t)ssmp_min((count - done - 1) / spacing + 1,
+                                         sizeof indices / sizeof indices[0]);
             ssmp_reader_fill_block(indices, reader, first + done * world_size,
-                                   spacing * world_size, some);
-            for (i = 0; i < some; i++)
+                                   spacing * world_size, in_buffer);
+            for (i = 0; i < in_buffer; i++)
                 out[done + i * spacing] = indices[i];
         }
     }
 }
 
-/* This rank's count samples of the step at a cursor, one or more at a time. */
+/* This rank's count samples of the step at a cursor: at once those that are
+   left of an epoch, or a single one that is padding. */
 SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
                                const ssmp_segment *segment,
                                const ssmp_cursor *cursor, ssmp_order *spare,
@@ -3240,28 +3258,28 @@ SSMP_FN void ssmp_sampler_fill(uint64_t *out, const statesampler *s,
     const uint32_t blocks = SSMP_BLOCKS(segment);
     const uint32_t stride = run->shape.world_size;
     ssmp_reader reader;
-    size_t some;
+    size_t at_once;
 
     reader.s = s;
     reader.segment = segment;
     reader.spare = spare;
     ssmp_cursor_copy(&reader.at, cursor);
     ssmp_cursor_move(&reader.at, segment, run->shape.rank);
-    for (; count != 0; out += some, count -= some) {
+    for (; count != 0; out += at_once, count -= at_once) {
         uint64_t first = reader.at.position;
 
-        some = ssmp_shape_below(&run->shape, run->num_samples, first, count);
-        if (some == 0) { /* padding */
-            some = 1;
+        at_once = ssmp_shape_below(&run->shape, run->num_samples, first, count);
+        if (at_once == 0) { /* padding */
+            at_once = 1;
             first = ssmp_run_repeated(run, blocks, first);
         }
         if (blocks == 1 || stride % blocks == 0)
-            ssmp_reader_fill_block(out, &reader, first, stride, some);
+            ssmp_reader_fill_block(out, &reader, first, stride, at_once);
         else /* as after a change of world_size */
-            ssmp_reader_fill_slots(out, &reader, first, some);
-        if (some == count)
+            ssmp_reader_fill_slots(out, &reader, first, at_once);
+        if (at_once == count)
             return;
-        ssmp_cursor_move(&reader.at, segment, (uint64_t)some * stride);
+        ssmp_cursor_move(&reader.at, segment, (uint64_t)at_once * stride);
     }
 }
 
@@ -3343,6 +3361,7 @@ SSMP_OUTLINE_FOR_SIZE int ssmp_run_check_carry(const ssmp_run *run)
 /* The rules of init, which a state must keep, too. */
 SSMP_NOINLINE int ssmp_run_check_desc(const ssmp_run *run)
 {
+    /* Early, which takes less code; but num_samples has the first say. */
     int code = ssmp_shape_check(&run->shape);
 
     if (run->num_samples > STATESAMPLER_MAX_SAMPLES)
@@ -3397,7 +3416,7 @@ STATESAMPLER_DEF int statesampler_init(statesampler *s,
         code = ssmp_batch_check(desc->batch_size);
     if (code != STATESAMPLER_OK)
         return code;
-    ssmp_run_set(&s->run, desc);
+    ssmp_run_set(&s->run, desc); /* again: a copy could call memcpy */
     ssmp_order_clear(&s->ready);
     statesampler_begin(s, desc->epoch);
     return STATESAMPLER_OK;
@@ -3601,6 +3620,8 @@ STATESAMPLER_DEF int statesampler_at(const statesampler *s, uint64_t step,
 
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0);
     code = ssmp_sampler_find(&cursor, s, step);
+    /* From here on, code is what this function returns: 1 if there is such a
+       step, and 0 past the end. At the end it is OK, which is 0, too. */
     if (code == STATESAMPLER_ERANGE_END) {
         code = 0;
     } else if (code == STATESAMPLER_OK &&
@@ -3699,6 +3720,8 @@ STATESAMPLER_DEF size_t statesampler_padding(const statesampler *s,
     if (ssmp_sampler_find(&cursor, s, step) != STATESAMPLER_OK)
         return 0;
     first = cursor.position + run->shape.rank;
+    /* With CARRY the end is num_samples: both counts are the same, as no step
+       has padding. */
     count = ssmp_shape_below(&run->shape, run->segment.end, first,
                              (size_t)run->shape.batch_size);
     return count -
@@ -3742,7 +3765,7 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
 {
     const ssmp_cursor *base;
     const ssmp_shape *shape;
-    uint64_t position, distance, global_batch;
+    uint64_t position, from_epoch, from_base, global_batch;
 
     STATESAMPLER_ASSERT(s && s->run.shape.world_size != 0 && place);
     base = &s->run.segment.base;
@@ -3754,18 +3777,18 @@ STATESAMPLER_DEF int statesampler_locate(const statesampler *s, uint64_t index,
     position = ssmp_sampler_position_of(s, index);
     if (position >= s->run.segment.end)
         return STATESAMPLER_ERANGE_DROPPED;
-    /* At first this is the distance from the start of the base's epoch: with
-       CARRY it is below 2^62 + 2 * num_samples; otherwise it is the
-       position. */
-    distance = (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
-    if (distance < base->position)
+    /* The distance from the start of the base's epoch: with CARRY it is below
+       2^62 + 2 * num_samples; otherwise it is the position. */
+    from_epoch =
+        (s->run.now.epoch - base->epoch) * s->run.num_samples + position;
+    if (from_epoch < base->position)
         return STATESAMPLER_ERANGE_SERVED;
-    distance -= base->position;
+    from_base = from_epoch - base->position;
     global_batch = ssmp_global_batch(shape);
     place->position = position;
-    place->step = base->step + distance / global_batch;
-    place->slot = (uint32_t)(distance % global_batch / shape->world_size);
-    place->rank = (uint32_t)(distance % shape->world_size);
+    place->step = base->step + from_base / global_batch;
+    place->slot = (uint32_t)(from_base % global_batch / shape->world_size);
+    place->rank = (uint32_t)(from_base % shape->world_size);
     return STATESAMPLER_OK;
 }
 
@@ -3819,10 +3842,12 @@ SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic,
         SSMP_U64((uint32_t)STATESAMPLER_ALGORITHM << 16 | format, magic));
 }
 
-/* The last eight: the check word. */
+#define SSMP_CHECK_BYTES 8 /* the check word, which ends a state */
+
 SSMP_FN void ssmp_state_end(unsigned char *bytes, size_t size)
 {
-    ssmp_bytes_store(bytes + size - 8, 8, ssmp_state_hash(bytes, size - 8));
+    ssmp_bytes_store(bytes + size - SSMP_CHECK_BYTES, 8,
+                     ssmp_state_hash(bytes, size - SSMP_CHECK_BYTES));
 }
 
 /* OK if these bytes are a whole state of this kind, `expected` bytes long. */
@@ -3841,8 +3866,8 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
         return STATESAMPLER_EVERSION_FORMAT;
     if (size != expected)
         return STATESAMPLER_ECORRUPT_SIZE;
-    if (ssmp_bytes_load(bytes + size - 8, 8) !=
-        ssmp_state_hash(bytes, size - 8))
+    if (ssmp_bytes_load(bytes + size - SSMP_CHECK_BYTES, 8) !=
+        ssmp_state_hash(bytes, size - SSMP_CHECK_BYTES))
         return STATESAMPLER_ECORRUPT_CHECK;
     if (ssmp_bytes_load(bytes + 6, 2) != STATESAMPLER_ALGORITHM)
         return STATESAMPLER_EVERSION_ALGORITHM;
@@ -3855,8 +3880,8 @@ typedef struct ssmp_field {
     unsigned char size;     /* there; the struct's member has 64 bits if it is
                                8, otherwise 32 */
     unsigned char member;   /* its offset in the struct */
-    unsigned char mismatch; /* so far below EMISMATCH is the error that says it
-                               does not match; 0: it need not */
+    unsigned char mismatch; /* EMISMATCH minus the error that says that it does
+                               not match; 0: it need not match */
 } ssmp_field;
 
 #define SSMP_FIELD(offset, size, type, member, mismatch)              \
@@ -3955,8 +3980,9 @@ SSMP_NOINLINE int ssmp_run_check_place(ssmp_run *run)
         base->position > SSMP_MAX_POSITION ||
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 2^63 + 2^61 */
         return STATESAMPLER_ECORRUPT_BASE;
-    /* If this wraps around, the cursor that is found differs from the
-       state's. */
+    /* This wraps around if the state's cursor is before the base, or 2^64
+       positions or more after it. No step found below is there: so the two
+       cursors differ. */
     steps = ssmp_ceil_div((now->epoch - base->epoch) * run->num_samples +
                               now->position - base->position,
                           global_batch);
@@ -4008,7 +4034,7 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
                                 size_t size)
 {
     uint32_t blocks;
-    uint64_t zero;
+    uint64_t must_be_0;
     int code = ssmp_state_check(bytes, size, SSMP_MAGIC_SAMPLER,
                                 SSMP_FORMAT_SAMPLER, STATESAMPLER_STATE_BYTES);
 
@@ -4023,10 +4049,10 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
         return code;
     if (code != STATESAMPLER_OK || run->shape.batch_size == 0)
         return STATESAMPLER_ECORRUPT_DESC;
-    zero = bytes[51];
+    must_be_0 = bytes[51];
     if (SSMP_ORDER(run) != STATESAMPLER_ORDER_WINDOW)
-        zero |= run->chunk_size | run->window;
-    if (zero != 0)
+        must_be_0 |= run->chunk_size | run->window;
+    if (must_be_0 != 0)
         return STATESAMPLER_ECORRUPT_ZERO;
     if (blocks == 0)
         return STATESAMPLER_ECORRUPT_BLOCKS;
@@ -4079,13 +4105,14 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    tick is a turn, except those that ALL passes over. The sources that take
    turns are numbered in their order: these numbers are the seats, the leaves of
    the manual's tree.
-   Of the first m ticks of a node of weight w, its left child of weight a has
-   (m * a + w / 2) / w, both quotients rounded down: its share, rounded to the
-   nearest whole number. The right child has the rest, which is what the manual
-   gives it. From m to m + 1 that share grows by at most 1. So each tick of the
-   node is one of either child, and each of the root belongs to one leaf. After
-   w ticks the shares are whole numbers: so a period is exact. In between, each
-   level of the tree takes a seat at most half a turn farther from its share.
+   Of the first m ticks of a node of weight w, its right child of weight a has
+   as many as the manual says. Its left child has the rest. With b = w - a, that
+   child's weight, the rest is (m * b + w / 2) / w, both quotients rounded down:
+   its share, rounded to the nearest whole number. From m to m + 1 this grows by
+   at most 1. So each tick of the node is one of either child, and each of the
+   root belongs to one leaf. After w ticks the shares are whole numbers: so a
+   period is exact. In between, each level of the tree takes a seat at most half
+   a turn farther from its share.
    With equal weights left and right take every other tick, which gives 0, 1, 2,
    ... and round again. */
 
@@ -4200,11 +4227,11 @@ SSMP_NOINLINE uint32_t ssmp_mix_seat_at(uint64_t *turns,
 /* The tick of a seat's turn of this number, from 0, or TOO_FAR. The first loop
    goes down to the leaf, and keeps the weights of the nodes on the way. The
    second goes up again, and turns the number of a child's turn into that of its
-   parent's. Let w and a be the weights of parent and child. A left child has
+   parent's. Let w be the parent's weight and c the child's. A left child has
    its turn k, from 0, at the parent's turn m with which its share, as above,
-   becomes k + 1. So m is the first number for which (m + 1) * a + w / 2 is at
-   least (k + 1) * w, and that is (k * w + (w - 1) / 2) / a. In the same way a
-   right child has it at (k * w + w / 2) / a. All quotients are rounded down. */
+   becomes k + 1. So m is the first number for which (m + 1) * c + w / 2 is at
+   least (k + 1) * w, and that is (k * w + (w - 1) / 2) / c. In the same way a
+   right child has it at (k * w + w / 2) / c. All quotients are rounded down. */
 SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
                                 uint64_t turn)
 {
@@ -4227,6 +4254,7 @@ SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
     for (; level != 0; level--) { /* from a child's turn to its parent's */
         const uint32_t weight = weights[level - 1];
         const uint32_t is_left = !(seat >> (level - 1) & 1);
+        /* (w - 1) / 2 in a left child's formula, w / 2 in a right one's. */
         const uint32_t half = (weight - is_left) / 2;
 
         turn = (turn * weight + half) / weights[level]; /* below 2^62 */
@@ -4334,7 +4362,8 @@ SSMP_OUTLINE_FOR_SIZE uint64_t ssmp_seat_finish(const statesampler_mix *mix,
 }
 
 /* The first finish of all seats, or with NEVER of those with CARRY. With FIRST
-   the epoch of the mix ends there; with NEVER that is how far seek goes. */
+   the epoch of the mix ends there; with NEVER that is how far seek goes. A mix
+   without seats has no turns: it ends where it is. */
 SSMP_FN uint64_t ssmp_mix_first_finish(const statesampler_mix *mix)
 {
     uint64_t first = mix->seats ? SSMP_TOO_FAR : mix->tick;
@@ -4428,10 +4457,13 @@ SSMP_NOINLINE void ssmp_mix_rebase(statesampler_mix *mix)
     }
     if (!ssmp_mix_set_base(mix)) {
         /* Only a forged state has a tick from which sources finish too late.
-           Its sequence begins anew: from tick 0 all finish before 2^62 ticks in
-           epochs of this shape, as mix_init has checked. An epoch with the
-           blocks of another shape has at most twice as many steps and one more,
-           or 2^32 steps: also then they finish before TOO_FAR. */
+           Its sequence begins anew. With ALL and RESTART all finish before 2^62
+           ticks from tick 0, in epochs of this shape: ssmp_weights_check has
+           made sure. An epoch with the blocks of another shape has at most
+           twice as many steps and one more, or 2^32 steps: also then they
+           finish before TOO_FAR. FIRST needs no check: until the first finish
+           no source has more turns than steps, and all together have fewer
+           steps than TOO_FAR. */
         mix->tick = 0;
         (void)ssmp_mix_set_base(mix);
     }
@@ -4448,8 +4480,8 @@ SSMP_FN uint32_t ssmp_weight(uint32_t given)
 /* What decides whether sources may take turns with some weights. */
 typedef struct ssmp_weights {
     uint64_t sum;     /* of those that are not OFF */
-    uint64_t periods; /* in so many, each source has a turn for each step of a
-                         whole epoch, and one more; 0: none has steps */
+    uint64_t periods; /* enough for each source to serve a whole epoch, and to
+                         have one turn more; 0: none has steps */
 } ssmp_weights;
 
 /* Begins without a source; by name, as {0, 0} may become a call of memset. */
@@ -4485,7 +4517,7 @@ SSMP_FN int ssmp_weights_check(const ssmp_weights *weights, uint32_t stop)
     if (weights->sum == 0)
         return STATESAMPLER_EINVAL_ALL_OFF;
     if (stop == STATESAMPLER_STOP_FIRST)
-        return STATESAMPLER_OK;
+        return STATESAMPLER_OK; /* see ssmp_mix_rebase */
     if (stop == STATESAMPLER_STOP_NEVER && weights->periods == 0)
         return STATESAMPLER_EINVAL_NO_STEPS;
     if (stop != STATESAMPLER_STOP_NEVER &&
@@ -4581,14 +4613,14 @@ SSMP_NOINLINE void ssmp_source_after(ssmp_segment *segment, ssmp_cursor *cursor,
     if (turns > in_mix->remaining) {
         /* The step that the last turn took, counted from the first step of the
            epoch after the base's. */
-        const uint64_t last = turns - in_mix->remaining - 1;
-        uint64_t each;
+        const uint64_t last_step = turns - in_mix->remaining - 1;
+        uint64_t epoch_steps;
 
         ssmp_segment_begin(segment, run, &run->shape,
                            in_mix->segment.base.epoch + 1);
-        each = ssmp_segment_steps(segment, global_batch);
-        segment->base.epoch += last / each;
-        steps = last % each + 1;
+        epoch_steps = ssmp_segment_steps(segment, global_batch);
+        segment->base.epoch += last_step / epoch_steps;
+        steps = last_step % epoch_steps + 1;
     }
     ssmp_segment_find(cursor, segment, global_batch, steps);
 }
@@ -4665,13 +4697,15 @@ SSMP_FN uint32_t ssmp_mix_serve(size_t *count, uint64_t *out,
     uint64_t turns;
     statesampler_source *source = ssmp_mix_next_source(&turns, mix);
 
-    if (!statesampler_next(&source->sampler, out, count)) /* an epoch ends */
+    /* A source at the end of its epoch first returns 0, and begins the next. */
+    if (!statesampler_next(&source->sampler, out, count))
         (void)statesampler_next(&source->sampler, out, count);
     mix->tick++;
     mix->turn++;
+    /* From the base, mix_seek goes no farther than a source with CARRY does. */
     if (SSMP_CARRY(&source->sampler.run.segment) &&
         turns + 1 >= source->in_mix.remaining)
-        ssmp_mix_rebase(mix); /* no seek reaches farther */
+        ssmp_mix_rebase(mix);
     return (uint32_t)(source - mix->sources);
 }
 
@@ -4696,8 +4730,9 @@ STATESAMPLER_DEF int statesampler_mix_next(statesampler_mix *mix, uint64_t *out,
     return more;
 }
 
-/* OK if mix_at serves this turn. ERANGE_END at mix->end is all that is wrong
-   with that turn: mix_seek, which goes there, lets it pass. */
+/* OK if mix_at serves this turn. For the turn mix->end, ERANGE_END says that
+   nothing else is wrong with it: mix_at returns 0 for it, and mix_seek goes
+   there. */
 SSMP_NOINLINE int ssmp_mix_check_turn(const statesampler_mix *mix,
                                       uint64_t turn)
 {
@@ -4737,7 +4772,7 @@ STATESAMPLER_DEF int statesampler_mix_at(const statesampler_mix *mix,
         samples = ssmp_sampler_peek(out, s, &segment, &cursor);
         if (source)
             *source = (uint32_t)(from - mix->sources);
-        code = 1;
+        code = 1; /* as mix_at returns it: there is such a turn */
     }
     if (count)
         *count = samples;
@@ -4884,7 +4919,7 @@ SSMP_FN int ssmp_source_turn_at(uint64_t *turn, const statesampler_mix *mix,
         return STATESAMPLER_ERANGE_SERVED;
     turns += step - now;
     tick = ssmp_seat_tick(mix, in_mix->seat, in_mix->turns + turns);
-    *turn = STATESAMPLER_NONE;
+    *turn = STATESAMPLER_NONE; /* past the end, or with NEVER too far */
     if (tick != SSMP_TOO_FAR)
         *turn = mix->base_turn + ssmp_mix_turns_until(mix, tick);
     code = ssmp_mix_check_turn(mix, *turn);
@@ -5159,7 +5194,7 @@ SSMP_FN size_t ssmp_mixture_hash_at(uint32_t dataset)
 }
 
 /* The offset of the mix's state there: after all hashes. */
-SSMP_FN size_t ssmp_mixture_head(uint32_t num_sources)
+SSMP_FN size_t ssmp_mixture_mix_at(uint32_t num_sources)
 {
     return ssmp_mixture_hash_at(num_sources);
 }
@@ -5171,20 +5206,20 @@ STATESAMPLER_DEF const void *statesampler_mix_state_in(const void *state,
     uint32_t datasets;
 
     STATESAMPLER_ASSERT(size && (state || *size == 0));
-    if (*size < SSMP_MIXTURE_HEAD + 8 ||
+    if (*size < SSMP_MIXTURE_HEAD + SSMP_CHECK_BYTES ||
         (uint32_t)ssmp_bytes_load(bytes, 4) != SSMP_MAGIC_MIXTURE)
         return state;
     datasets = (uint32_t)ssmp_bytes_load(bytes + 8, 4);
-    if (datasets > (*size - SSMP_MIXTURE_HEAD - 8) / 8)
+    if (datasets > (*size - SSMP_MIXTURE_HEAD - SSMP_CHECK_BYTES) / 8)
         return state;
-    /* Before it the head, after it the check word. */
-    *size -= ssmp_mixture_head(datasets) + 8;
-    return bytes + ssmp_mixture_head(datasets);
+    *size -= ssmp_mixture_mix_at(datasets) + SSMP_CHECK_BYTES;
+    return bytes + ssmp_mixture_mix_at(datasets);
 }
 
 SSMP_FN size_t ssmp_mixture_bytes(uint32_t num_sources)
 {
-    return ssmp_mixture_head(num_sources) + ssmp_mix_bytes(num_sources) + 8;
+    return ssmp_mixture_mix_at(num_sources) + ssmp_mix_bytes(num_sources) +
+           SSMP_CHECK_BYTES;
 }
 
 /* Writes a mixture's state around the hashes, which its caller has written. */
@@ -5196,7 +5231,7 @@ SSMP_FN void ssmp_mixture_write(unsigned char *bytes,
 
     ssmp_state_begin(bytes, SSMP_MAGIC_MIXTURE, SSMP_FORMAT_MIX);
     ssmp_bytes_store(bytes + 8, 8, count);
-    (void)statesampler_mix_save(mix, bytes + ssmp_mixture_head(count),
+    (void)statesampler_mix_save(mix, bytes + ssmp_mixture_mix_at(count),
                                 ssmp_mix_bytes(count));
     ssmp_state_end(bytes, size);
 }
@@ -5221,7 +5256,7 @@ SSMP_FN int ssmp_mixture_read(ssmp_mixture_state *state,
     if (code != STATESAMPLER_OK)
         return code;
     state->hashes = bytes + ssmp_mixture_hash_at(0);
-    state->mix_state = bytes + ssmp_mixture_head(count);
+    state->mix_state = bytes + ssmp_mixture_mix_at(count);
     return ssmp_mix_read(&state->head, state->mix_state, ssmp_mix_bytes(count));
 }
 
@@ -5271,6 +5306,18 @@ SSMP_FN int ssmp_mixture_same(const statesampler_mix *mix,
     return 1;
 }
 
+/* Whether a dataset is CHANGED. */
+SSMP_FN int ssmp_mixture_any_changed(const statesampler_mix *mix,
+                                     const uint32_t *statuses)
+{
+    uint32_t i;
+
+    for (i = 0; i < mix->num_sources; i++)
+        if (statuses[i] == STATESAMPLER_CHANGE_CHANGED)
+            return 1;
+    return 0;
+}
+
 /* Begins an epoch of a source. */
 SSMP_FN void ssmp_source_begin(statesampler_source *source, uint64_t epoch)
 {
@@ -5290,9 +5337,8 @@ SSMP_FN int ssmp_mixture_resume(statesampler_mix *mix,
 
     if (state->head.stop != mix->stop)
         return STATESAMPLER_EMISMATCH_STOP;
-    for (i = 0; i < mix->num_sources; i++)
-        if (statuses[i] == STATESAMPLER_CHANGE_CHANGED && !restart)
-            return STATESAMPLER_EMISMATCH_DATASET;
+    if (!restart && ssmp_mixture_any_changed(mix, statuses))
+        return STATESAMPLER_EMISMATCH_DATASET;
     if (ssmp_mixture_same(mix, state, numbers, statuses))
         return statesampler_mix_load(mix, state->mix_state,
                                      ssmp_mix_bytes(mix->num_sources));
@@ -5356,8 +5402,9 @@ STATESAMPLER_DEF int statesampler_audit_check(const statesampler_audit *audit,
 
     STATESAMPLER_ASSERT(audit);
     /* n(n-1)/2, n(n-1)(2n-1)/6 and n^2(n-1)^2/4. Of n and n - 1 the even one is
-       divided by two first. The division by three is exact, and so the product
-       with the inverse of 3 modulo 2^64. */
+       divided by two first: n / 2 is that half, and (n - 1) | 1 is the odd one.
+       The division by three is exact, and so the product with the inverse of 3
+       modulo 2^64. */
     sum1 = n / 2 * ((n - 1) | 1);
     sum2 = sum1 * (2 * n - 1) * SSMP_U64(0xaaaaaaaau, 0xaaaaaaabu);
     return audit->count == n && audit->sum1 == sum1 && audit->sum2 == sum2 &&
@@ -5381,20 +5428,20 @@ STATESAMPLER_DEF const char *statesampler_error(int code)
 {
     static const short codes[] = {SSMP_SENTENCES(SSMP_NUMBER) STATESAMPLER_OK};
     const char *sentence = SSMP_SENTENCES(SSMP_SENTENCE) "no error";
-    const short *known = codes;
-    int before; /* sentences */
+    const short *entry = codes;
+    int to_skip; /* sentences before that of code */
 
 #ifdef __AVR__
     if (code <= STATESAMPLER_EINVAL)
         code = STATESAMPLER_KIND(code);
 #endif
-    for (; *known != code; known++) /* ends with OK */
-        if (*known == STATESAMPLER_OK)
+    for (; *entry != code; entry++) /* ends with OK */
+        if (*entry == STATESAMPLER_OK)
             return "unknown error";
     /* Not a loop for each sentence, of which clang makes a call of strlen. */
-    for (before = (int)(known - codes); before > 0; sentence++)
+    for (to_skip = (int)(entry - codes); to_skip > 0; sentence++)
         if (*sentence == 0)
-            before--;
+            to_skip--;
     return sentence;
 }
 
@@ -5453,28 +5500,45 @@ static inline int ssmp_env_read(uint32_t *value, const char *name)
     return STATESAMPLER_OK;
 }
 
+/* A launcher, and the variables that it sets. */
+typedef struct ssmp_launcher {
+    const char *name, *world_size, *rank;
+    int rank_is_enough; /* 1: it has launched us if rank alone is set */
+} ssmp_launcher;
+
+/* The launcher of this process, or NULL. */
+static inline const ssmp_launcher *ssmp_launcher_find(void)
+{
+    /* In a batch script Slurm sets a rank, too, but that is one process. */
+    static const ssmp_launcher launchers[4] = {
+        {"torchrun", "WORLD_SIZE", "RANK", 1},
+        {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", 1},
+        {"pmi", "PMI_SIZE", "PMI_RANK", 1},
+        {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", 0},
+    };
+    int i;
+
+    for (i = 0; i < 4; i++)
+        if (getenv(launchers[i].world_size) ||
+            (launchers[i].rank_is_enough && getenv(launchers[i].rank)))
+            return launchers + i;
+    return NULL;
+}
+
 STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
                                                   const char **launcher)
 {
-    static const char *const names[4][3] = {
-        {"torchrun", "WORLD_SIZE", "RANK"},
-        {"openmpi", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-        {"pmi", "PMI_SIZE", "PMI_RANK"},
-        {"slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-    };
+    const ssmp_launcher *found = ssmp_launcher_find();
     uint32_t rank = 0, world_size = 1;
-    int i = 0, code = STATESAMPLER_OK;
+    int code = STATESAMPLER_OK;
 
     STATESAMPLER_ASSERT(desc);
-    /* In a batch script Slurm sets a rank, too, but that is one process. */
-    while (i < 4 && !getenv(names[i][1]) && (i == 3 || !getenv(names[i][2])))
-        i++;
     if (launcher)
-        *launcher = i < 4 ? names[i][0] : "none";
-    if (i < 4)
-        code = ssmp_env_read(&world_size, names[i][1]);
-    if (i < 4 && code == STATESAMPLER_OK)
-        code = ssmp_env_read(&rank, names[i][2]);
+        *launcher = found ? found->name : "none";
+    if (found)
+        code = ssmp_env_read(&world_size, found->world_size);
+    if (found && code == STATESAMPLER_OK)
+        code = ssmp_env_read(&rank, found->rank);
     if (code != STATESAMPLER_OK)
         return code;
     if (rank >= world_size)
@@ -5489,7 +5553,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_NAME ".statesampler-%08x-%08x.tmp"
 #define SSMP_NAME_SIZE 36
 #define SSMP_PATH 4096
-#define SSMP_PIECE (1u << 30) /* of one call, as Windows counts in int */
+#define SSMP_PIECE (1u << 30) /* what one call takes: Windows counts in int */
 
 /* SSMP_MOVED: somebody else has created, removed or replaced the file. */
 #ifdef _WIN32
@@ -5533,8 +5597,10 @@ static inline int ssmp_file_again(int error, int failures)
 /* Paths are UTF-8, whatever the code page is. 8: anything else is an error. */
 static inline int ssmp_windows_path(wchar_t *utf16, const char *path)
 {
-    errno = EINVAL;
-    return MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0;
+    if (MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0)
+        return 1;
+    errno = EINVAL; /* it sets none */
+    return 0;
 }
 
 static inline int ssmp_windows_open(const char *path, int flags)
@@ -5843,8 +5909,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
-        /* Threads have other stacks, and processes with one number have used
-           other processor time. */
+        /* Threads differ in the address of their stack, and processes of the
+           same number in the processor time that they have used. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         error = ssmp_file_save(path, temporary, folder, (unsigned)name,
                                (unsigned)number, (const char *)bytes, size);
@@ -5904,7 +5970,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
     if (!*path)
         return STATESAMPLER_EINVAL_PATH;
     error = ssmp_file_load(&length, path, (char *)bytes, capacity);
-    if (SSMP_MOVED(error)) /* perhaps just now */
+    if (SSMP_MOVED(error)) /* perhaps a save has just replaced it */
         error = ssmp_file_load(&length, path, (char *)bytes, capacity);
     if (error != 0) {
         errno = error;
@@ -5947,7 +6013,7 @@ static inline uint32_t ssmp_mixture_number(statesampler_mixture *mixture,
     statesampler_dataset dataset;
 
     if (!mixture->datasets)
-        return SSMP_NOBODY; /* to look would make a map */
+        return SSMP_NOBODY; /* stb_ds would make a map to look into */
     ssmp_dataset_set(&dataset, hash);
     mixture->datasets = (statesampler_dataset *)stbds_hmget_key(
         mixture->datasets, sizeof dataset, dataset.bits, sizeof dataset.bits,
@@ -6125,7 +6191,7 @@ static inline void ssmp_mixture_list(statesampler_mixture *mixture,
 STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     statesampler_mixture *mixture, const void *state, size_t size, int restart)
 {
-    ssmp_mixture_state old;
+    ssmp_mixture_state saved;
     ssmp_mixture_fates fates;
     int code;
 
@@ -6133,19 +6199,19 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_load(
     if (!mixture->mix.sources)
         return STATESAMPLER_EINVAL_NOT_STARTED;
     arrfree(mixture->changes);
-    code = ssmp_mixture_read(&old, (const unsigned char *)state, size);
+    code = ssmp_mixture_read(&saved, (const unsigned char *)state, size);
     if (code != STATESAMPLER_OK)
         return code;
-    ssmp_mixture_find_all(&fates, mixture, &old);
-    code = ssmp_mixture_compare(fates.statuses, &mixture->mix, &old,
+    ssmp_mixture_find_all(&fates, mixture, &saved);
+    code = ssmp_mixture_compare(fates.statuses, &mixture->mix, &saved,
                                 fates.numbers);
     if (code == STATESAMPLER_OK)
-        code = ssmp_mixture_resume(&mixture->mix, &old, fates.numbers,
+        code = ssmp_mixture_resume(&mixture->mix, &saved, fates.numbers,
                                    fates.statuses, restart);
     /* After a mismatch the changes say which dataset it was. */
     if (code == STATESAMPLER_OK ||
         STATESAMPLER_KIND(code) == STATESAMPLER_EMISMATCH)
-        ssmp_mixture_list(mixture, &old, &fates);
+        ssmp_mixture_list(mixture, &saved, &fates);
     arrfree(fates.numbers);
     arrfree(fates.statuses);
     return code;

@@ -201,7 +201,7 @@ TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 SYMMETRIC = re.compile(
     r"ssmp_(derive|min|run_match|high16)|"
     r"SSMP_(EVEN|HIGH)\d+|v(minq|mull)_u\d+")
-FACTORS_LAST = re.compile(r"SSMP_(X86|HALF|HIGH)")
+FACTORS_LAST = re.compile(r"SSMP_(X86|PRODUCTS|HIGH)")
 
 
 def is_binary(words, i):

@@ -491,7 +491,7 @@ WEB(size_t, mixture_bytes, (void))
 /* Where a state has the names' hashes. */
 WEB(uint64_t *, mixture_hashes, (void))
 {
-    return out + ssmp_mixture_head(0) / 8;
+    return out + ssmp_mixture_hash_at(0) / 8;
 }
 
 /* Writes the state around the hashes. */

@@ -223,7 +223,7 @@ EXPORT(void, mixture_write,
     uint32_t i;
 
     for (i = 0; i < mix->num_sources; i++) {
-        ssmp_bytes_store(out + ssmp_mixture_head(i), 8, hashes[i]);
+        ssmp_bytes_store(out + ssmp_mixture_hash_at(i), 8, hashes[i]);
     }
     ssmp_mixture_write(out, mix);
 }
