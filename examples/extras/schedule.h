@@ -46,14 +46,10 @@
    With shares of tokens, what is owed is in units of 2^-10 tokens. In each
    stage chance decides which sources what is left of a unit goes to: it adds up
    to about a token in four million stages.
-   If batches are as their means, stages are of one turn, and shares and means
-   stay, a source is ahead of what was planned for it by less than a turn of its
-   own: what all are due comes to a turn's mean, so the source that is due most
-   is due more than 0. If means are within 1 : 2, all are within about a turn in
-   longer stages, too. Where they differ by far, one turn of the longest batches
-   has the tokens of many others: a source may be off by about that turn; and by
-   several of them in stages with more turns than all are due, so take short
-   ones. */
+   If batches are as their means, each source is within about a turn of the
+   longest batches of its share of the tokens, in stages of any length. What
+   batches have beyond their means is made good in the next stage. Until then it
+   adds up: so take short stages. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
@@ -145,8 +141,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ETURNS:
         return "a stage should have 1 to 2^28 turns, and 2^50 tokens";
     case SCHEDULE_EMEANS:
-        return "means should be 1 to 2^31 - 1 for all sources in all stages, "
-               "or 0 for all, without had";
+        return "means should be 1 to 2^31 - 1 in all stages, or 0 without had";
     case SCHEDULE_ESTOP:
         return "a mix with a schedule should have the stop rule NEVER";
     case SCHEDULE_ETURN:
@@ -166,8 +161,7 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_EWEIGHTS:
         return "the mix has other weights than the stage: load both states";
     case SCHEDULE_EMOVED:
-        return "these copies were asked for another turn, and know this one no "
-               "more: load the states again";
+        return "copies that have moved know this turn no more: load the states";
     case SCHEDULE_EMANY:
         return "the tokens of a turn should be below 2^31";
     default:
@@ -248,7 +242,8 @@ static inline uint64_t schedule_scaled(const schedule_source *source,
 }
 
 /* Sets each source's part of ONE, so that they sum to ONE: what rounding leaves
-   of one goes on to the next. A share below 2^-31 of the sum may have none. */
+   of one goes on to the next. A share below 2^-31 of the sum may have none. No
+   source is due anything yet. */
 static inline int schedule_set_parts(schedule *s)
 {
     double lift = 1, scale = 1;
@@ -267,6 +262,7 @@ static inline int schedule_set_parts(schedule *s)
 
         rest += scaled % sum;
         s->sources[i].part = (uint32_t)(scaled / sum + rest / sum);
+        s->sources[i].due = 0;
         rest %= sum;
     }
     return STATESAMPLER_OK;
@@ -274,61 +270,86 @@ static inline int schedule_set_parts(schedule *s)
 
 /* --- a stage -------------------------------------------------------------- */
 
-/* Adds what one source is owed to a sum. EOWED: one or the other is so much
-   that a stage might overflow. */
-static inline int schedule_add_owed(int64_t *sum, int64_t owed)
+/* EOWED: a source is owed so much that a stage might overflow. */
+static inline int schedule_check_owed(int64_t owed)
 {
     const int64_t most = SCHEDULE_MOST_OWED;
 
-    if (owed > most || owed < -most)
-        return SCHEDULE_EOWED;
-    *sum += owed;
-    return *sum > most || *sum < -most ? SCHEDULE_EOWED : STATESAMPLER_OK;
+    return owed > most || owed < -most ? SCHEDULE_EOWED : STATESAMPLER_OK;
 }
 
-/* The tokens of so many turns, in units of 1 / TOKEN, if each source has its
-   part of them: a turn has the harmonic mean of the sources' means. That is
-   2^62 / sum (sum is 2^31 at least, as means are below that). The 32 bits of
-   it behind the point, divided by hand as `rest` has 62, say the tokens of the
-   longest stage to 1/16. */
+/* The nearest number from -most to most. */
+static inline int64_t schedule_bound(int64_t number, int64_t most)
+{
+    if (number > most)
+        return most;
+    return number < -most ? -most : number;
+}
+
+/* How many turns of a source are so many tokens, or turns, in the units of
+   `owed`? In units of 1 / ONE: about 2^31 turns at most, more or less than
+   none. */
+static inline int64_t schedule_in_turns(const schedule_source *source,
+                                        int64_t owed)
+{
+    const int64_t unit = SCHEDULE_ONE / SCHEDULE_TOKEN, mean = source->mean;
+
+    if (mean == 0)
+        return owed;
+    return schedule_bound(owed / mean, SCHEDULE_ONE * SCHEDULE_TOKEN) * unit +
+           owed % mean * unit / mean;
+}
+
+/* The tokens of a stage with which the sources that are not due less than none
+   are due its turns, with what they are owed; in units of 1 / TOKEN. If they
+   are owed nothing, a turn has the harmonic mean of their means. So this is
+   planned / sum, where `planned` is in units of 1 / ONE, and `sum` of 2^-62.
+   The last 41 bits are divided one by one, as 2^41 * planned has 102. At most
+   2^52 tokens, more or less than none. */
 static inline int64_t schedule_tokens(const schedule *s, uint32_t turns)
 {
-    uint64_t sum = 0, rest, bits = 0;
+    int64_t planned = turns * SCHEDULE_ONE;
+    uint64_t sum = 0, rest, tokens;
     uint32_t i;
 
-    for (i = 0; i < s->num_sources; i++)
-        sum += ((uint64_t)s->sources[i].part << 31) / s->sources[i].mean;
-    rest = ((uint64_t)1 << 62) % sum;
-    for (i = 0; i < 32; i++) {
+    for (i = 0; i < s->num_sources; i++) {
+        const schedule_source *source = s->sources + i;
+
+        if (source->part == 0 || source->due < 0)
+            continue;
+        planned = schedule_bound(
+            planned - schedule_in_turns(source, source->owed),
+            SCHEDULE_MOST_OWED);
+        sum += ((uint64_t)source->part << 31) / source->mean;
+    }
+    sum += sum == 0; /* all are less: more is owed than can be planned */
+    rest = (uint64_t)(planned < 0 ? -planned : planned);
+    tokens = rest / sum;
+    rest %= sum;
+    for (i = 0; i < 41 && tokens < (uint64_t)SCHEDULE_MOST_OWED; i++) {
         rest *= 2;
-        bits = 2 * bits + (rest >= sum);
+        tokens = 2 * tokens + (rest >= sum);
         if (rest >= sum)
             rest -= sum;
     }
-    return (int64_t)(((uint64_t)1 << 62) / sum * turns *
-                         (uint64_t)SCHEDULE_TOKEN +
-                     (bits * turns >> 22));
+    return planned < 0 ? -(int64_t)tokens : (int64_t)tokens;
 }
 
-/* Sets *total to the tokens that a stage will have, or to its turns, in the
-   units of `owed`. What the last stages had more or less than was planned is
-   divided with this one: it is the sum of all that is owed.
+/* OK if a stage can be planned.
 
-   No number overflows. What is owed, and its sum, are at most 2^61 here, and
-   what a stage has by its means is at most 2^60 (2^50 tokens). So the total is
-   below 2^62, and with it a source has less than 2^63. Then had leaves it -2^61
-   at least, and a seek takes off 2^60 at most. */
-static inline int schedule_set_total(int64_t *total, const schedule *s,
-                                     uint32_t turns)
+   No number overflows. What a source is owed is at most 2^61 here, and what is
+   planned at most 2^62. So a source has less than 2^63. Then had leaves it
+   -2^61 at least, and a seek takes off 2^60 at most. */
+static inline int schedule_check_means(const schedule *s, uint32_t turns)
 {
-    int64_t owed = 0, any = 0;
+    int64_t any = 0;
     uint32_t i, tokens = 0, untold = 0;
     int code;
 
     for (i = 0; i < s->num_sources; i++) {
         tokens += s->sources[i].mean != 0;
         untold += s->sources[i].untold;
-        code = schedule_add_owed(&owed, s->sources[i].owed);
+        code = schedule_check_owed(s->sources[i].owed);
         any |= s->sources[i].owed;
         if (s->sources[i].mean >= SCHEDULE_ONE)
             code = SCHEDULE_EMEANS;
@@ -343,7 +364,6 @@ static inline int schedule_set_total(int64_t *total, const schedule *s,
         return SCHEDULE_EMEANS;
     if ((s->begin != s->end || any != 0) && s->by_tokens != (tokens != 0))
         return SCHEDULE_EMEANS; /* owed is of the other */
-    *total = (tokens ? schedule_tokens(s, turns) : turns * SCHEDULE_ONE) - owed;
     return STATESAMPLER_OK;
 }
 
@@ -389,23 +409,6 @@ static inline int64_t schedule_level(const schedule *s, uint32_t turns)
     return high;
 }
 
-/* How many turns a source should have, with what it is owed, in units of
-   1 / ONE: at most 2^31 turns, more or less than none. */
-static inline int64_t schedule_due(const schedule_source *source)
-{
-    const int64_t unit = SCHEDULE_ONE / SCHEDULE_TOKEN, mean = source->mean;
-    const int64_t most = SCHEDULE_ONE * SCHEDULE_TOKEN;
-    const int64_t due = source->own + source->owed;
-    int64_t high;
-
-    if (mean == 0)
-        return due;
-    high = due / mean;
-    if (high >= most || high <= -most)
-        return high < 0 ? -most * unit : most * unit;
-    return high * unit + due % mean * unit / mean;
-}
-
 /* Below ONE: as if by chance, so that no source is rounded to the same side
    stage after stage. */
 static inline int64_t schedule_first_rest(uint64_t turn)
@@ -418,10 +421,10 @@ static inline int64_t schedule_first_rest(uint64_t turn)
     return (int64_t)(statesampler_hash(0, bytes, sizeof bytes) >> 33);
 }
 
-/* Sets what each source has of a stage's total, and so is due. What rounding
-   leaves of one goes on to the next, so that they sum to the total, which may
-   be negative. (Of turns nothing is left.) */
-static inline void schedule_set_due(schedule *s, int64_t total)
+/* Sets what each source has of a stage's total. What rounding leaves of one
+   goes on to the next, so that they sum to the total, which may be negative.
+   (Of turns nothing is left.) */
+static inline void schedule_set_own(schedule *s, int64_t total)
 {
     const int64_t below = total % SCHEDULE_ONE < 0;
     const int64_t high = total / SCHEDULE_ONE - below;
@@ -430,25 +433,74 @@ static inline void schedule_set_due(schedule *s, int64_t total)
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++) {
-        schedule_source *source = s->sources + i;
-        const int64_t part = source->part;
+        const int64_t part = s->sources[i].part;
 
         rest += low * part;
-        source->own = high * part + rest / SCHEDULE_ONE;
+        s->sources[i].own = high * part + rest / SCHEDULE_ONE;
         rest %= SCHEDULE_ONE;
-        source->due = schedule_due(source);
     }
 }
 
+/* Sets what each source is due, and returns how many are due less than none. */
+static inline uint32_t schedule_set_due(schedule *s)
+{
+    uint32_t i, less = 0;
+
+    for (i = 0; i < s->num_sources; i++) {
+        schedule_source *source = s->sources + i;
+
+        source->due = schedule_in_turns(source, source->own + source->owed);
+        less += source->due < 0;
+    }
+    return less;
+}
+
+/* Sets what sources are due, so that together they are due the stage's turns.
+   Of tokens these are without sources that would be due less than none. The
+   loop ends, as each time there are more of these. */
+static inline void schedule_share_out(schedule *s, uint32_t turns)
+{
+    const int tokens = s->sources[0].mean != 0;
+    int64_t total = turns * SCHEDULE_ONE; /* of turns what is owed sums to 0 */
+    uint32_t less = 0, before;
+
+    do {
+        if (tokens)
+            total = schedule_tokens(s, turns);
+        schedule_set_own(s, total);
+        before = less;
+        less = schedule_set_due(s);
+    } while (tokens && less > before);
+}
+
+/* What the turns of the stage have by their means, but for what is owed: if it
+   is this that sources have their parts of, all that is owed sums to 0. */
+static inline int64_t schedule_had_by_means(const schedule *s)
+{
+    int64_t total = 0;
+    uint32_t i;
+
+    for (i = 0; i < s->num_sources; i++) {
+        const schedule_source *source = s->sources + i;
+        const int64_t turn =
+            source->mean ? source->mean * SCHEDULE_TOKEN : SCHEDULE_ONE;
+
+        total = schedule_bound(total + source->turns * turn - source->owed,
+                               SCHEDULE_MOST_OWED);
+    }
+    return total;
+}
+
 /* Divides a stage's turns among the sources: each turn to the source that has
-   most due, the first of several. */
-static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
+   most due, the first of several. Then sources get their parts of what these
+   turns have, which may differ by about a turn from what was planned. */
+static inline void schedule_divide(schedule *s, uint32_t turns)
 {
     uint64_t left = turns;
     int64_t level;
     uint32_t i;
 
-    schedule_set_due(s, total);
+    schedule_share_out(s, turns);
     level = schedule_level(s, turns);
     for (i = 0; i < s->num_sources; i++) {
         const uint64_t own = schedule_turns_above(s->sources + i, level);
@@ -463,6 +515,7 @@ static inline void schedule_divide(schedule *s, int64_t total, uint32_t turns)
             s->sources[i].turns++;
             left--;
         }
+    schedule_set_own(s, schedule_had_by_means(s));
 }
 
 /* Whether a source has a seat in the mix, which is not 2^32 - 1: unless it is
@@ -507,7 +560,6 @@ static inline int schedule_stage(uint32_t *turns, schedule *s,
                                  const statesampler_mix *mix,
                                  schedule_plan *plan, void *context)
 {
-    int64_t total = 0;
     int code;
 
     *turns = plan(s, s->end, context);
@@ -519,9 +571,9 @@ static inline int schedule_stage(uint32_t *turns, schedule *s,
     if (code == STATESAMPLER_OK)
         code = schedule_check_steps(s, mix);
     if (code == STATESAMPLER_OK)
-        code = schedule_set_total(&total, s, *turns);
+        code = schedule_check_means(s, *turns);
     if (code == STATESAMPLER_OK)
-        schedule_divide(s, total, *turns);
+        schedule_divide(s, *turns);
     return code;
 }
 
@@ -878,8 +930,8 @@ static inline uint64_t schedule_turns_of(const statesampler_source *source)
            statesampler_step(s);
 }
 
-/* Adds what these turns of all sources have by their means to what is owed,
-   times TOKEN; or times -TOKEN, which takes it off. */
+/* Adds what these turns of all sources have by their means to what is owed, so
+   many times: once, or -1 times, which takes it off. */
 static inline void schedule_owe(schedule *s, const statesampler_mix *mix,
                                 uint64_t times)
 {
@@ -888,7 +940,7 @@ static inline void schedule_owe(schedule *s, const statesampler_mix *mix,
     for (i = 0; i < s->num_sources; i++)
         s->sources[i].owed =
             (int64_t)((uint64_t)s->sources[i].owed +
-                      times * s->sources[i].mean *
+                      times * (uint64_t)SCHEDULE_TOKEN * s->sources[i].mean *
                           schedule_turns_of(mix->sources + i));
 }
 
@@ -903,9 +955,9 @@ static inline int schedule_move(schedule *s, statesampler_mix *mix,
     if (!s->by_tokens || turn == statesampler_mix_turn(mix))
         return SCHEDULE_SEEK(mix, turn);
     (void)plan(s, s->begin, context); /* for its means */
-    schedule_owe(s, mix, (uint64_t)SCHEDULE_TOKEN);
+    schedule_owe(s, mix, 1);
     code = SCHEDULE_SEEK(mix, turn);
-    schedule_owe(s, mix, (uint64_t)-SCHEDULE_TOKEN);
+    schedule_owe(s, mix, (uint64_t)-1);
     if (code == STATESAMPLER_OK)
         schedule_forget(s);
     return code;
@@ -1146,19 +1198,10 @@ static inline int schedule_find(size_t *used, uint64_t *end, const void *bytes,
     return STATESAMPLER_OK;
 }
 
-/* OK if a stage can go on from what is owed. It can, unless the state is forged
-   or had told of some 2^51 tokens too many. */
-static inline int schedule_check_owed(const schedule *s,
-                                      const unsigned char *from)
+/* What a source is owed in a state. */
+static inline int64_t schedule_read_owed(const unsigned char *from, uint32_t i)
 {
-    int64_t sum = 0;
-    uint32_t i;
-    int code = STATESAMPLER_OK;
-
-    for (i = 0; i < s->num_sources && code == STATESAMPLER_OK; i++)
-        code = schedule_add_owed(
-            &sum, (int64_t)schedule_read(from + 8 * (size_t)i));
-    return code;
+    return (int64_t)schedule_read(from + 24 + 8 * (size_t)i);
 }
 
 /* Goes on where a state was saved, with a mix that goes on there, too.
@@ -1176,7 +1219,8 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
         return code;
     if (used != size || used != SCHEDULE_BYTES(s->num_sources))
         return STATESAMPLER_ECORRUPT_SIZE;
-    code = schedule_check_owed(s, from + 24);
+    for (i = 0; i < s->num_sources && code == STATESAMPLER_OK; i++)
+        code = schedule_check_owed(schedule_read_owed(from, i));
     if (code != STATESAMPLER_OK)
         return code;
     s->by_tokens = from[15] >> 7;
@@ -1187,8 +1231,7 @@ static inline int schedule_load(schedule *s, const void *state, size_t size)
     s->checked = STATESAMPLER_NONE;
     s->weights[0] = 0;
     for (i = 0; i < s->num_sources; i++)
-        s->sources[i].owed =
-            (int64_t)schedule_read(from + 24 + 8 * (size_t)i);
+        s->sources[i].owed = schedule_read_owed(from, i);
     schedule_forget(s);
     return STATESAMPLER_OK;
 }

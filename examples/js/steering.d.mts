@@ -2,9 +2,7 @@
 import { Bytes, Dataset, Indices, Mix, Place, Plain, IndexArray, Rank, Sampler,
          Shape, Source, Stop, Turn, Whole } from "./statesampler.mjs";
 
-/** An error of a history or a schedule, of which the message says what is
-    wrong. Its kind is that of history.h or schedule.h, without the name of
-    the header, or
+/** Its kind is that of history.h or schedule.h, without the header's name, or
     ESKIPPED   the run has skipped the step
     EUNSERVED  the run has not served it
     EUNKNOWN   not served since the history begins */
@@ -16,9 +14,8 @@ export class SteeringError extends Error {
         "EEVENT" | "EEPOCH";
 }
 
-/** A sampler that notes each seek, begin, shape, length and load.
-    `at` and `locate` say what it serves as it is now; `history` says what the
-    run has served. */
+/** A sampler that notes each seek, begin, shape, length and load. `at` and
+    `locate` say what it serves as it is now; `history` what it has served. */
 export interface RecordedSampler<T extends number | bigint = number>
     extends Sampler<T> {
     /** A copy. */
@@ -78,9 +75,9 @@ export interface History<T extends number | bigint = number> {
         0, in this epoch. */
     at(step: Whole, options?: { epoch?: Whole; rank?: Whole }): Served<T>[];
     /** Where an epoch has served a sample, at most `limit` (by default 1,000)
-        places; if its own was skipped, as padding: position
-        is then numSamples or more. A mix needs a source; the epoch is its.
-        EUNKNOWN: not found, and not all of the epoch is known. */
+        places; if its own was skipped, as padding, from position numSamples on.
+        A mix needs a source; the epoch is its. EUNKNOWN: not found, and not all
+        of the epoch is known. */
     locate(index: Whole, options?: { epoch?: Whole; source?: Whole;
                                      limit?: Whole }): {
         epoch: T; step: T; rank: T; slot: T; position: T }[];
@@ -106,8 +103,7 @@ export interface Stage {
     means?: Iterable<Whole> | null;
 }
 
-/** Weights that change often: each source has its share of the turns to within
-    about one. */
+/** Weights that change often: each source has its share. */
 export interface Schedule<T extends number | bigint = number>
     extends Iterable<Turn<Indices<T>>> {
     /** The next turn; follows first. */
@@ -116,12 +112,12 @@ export interface Schedule<T extends number | bigint = number>
     /** Where a stage ends, begins the next one. */
     follow(): void;
     /** To any turn below 2^45; to earlier stages as if straight from turn 0, if
-        the run began there. Goes up to a stage that is impossible. */
+        the run began there. It goes up to an impossible stage. */
     seek(turn: Whole): void;
     /** What a turn serves, in the same way. */
     at(turn: Whole): Turn<Indices<T>> | null;
     at<A extends IndexArray>(turn: Whole, into: A): Turn<Plain<A>> | null;
-    /** As the mix's, but in this stage or in one of the next 10,000. */
+    /** As the mix's, in this stage or one of the next 10,000. */
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
     /** After each turn: its tokens on all ranks. */
     had(source: Whole, tokens: Whole): void;

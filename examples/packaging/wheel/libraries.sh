@@ -24,11 +24,14 @@ options="-std=c99 -Wall -Werror -Wno-unused-command-line-argument
 
 # The library is small: a fifth of the wheel less than with -O2. What counts is
 # as fast, as the header keeps its code for speed without __OPTIMIZE_SIZE__, and
-# loops over a few vectors are unrolled, or they are not in registers. What ends
-# several branches alike is there once, which costs no time. Functions of what
-# repeats, as clang makes them for ARM, are less code, but more when it is packed.
+# loops over a few vectors are unrolled, or they are not in registers. What costs
+# no time: that which ends several branches is there once, no expression and no
+# end of a loop is copied to save a jump, and -fwrapv makes less code. Functions of
+# what repeats, as clang makes them for ARM, are less code, but more when it is
+# packed.
 small="-Oz -U__OPTIMIZE_SIZE__ -mno-outline -mllvm -unroll-threshold=100
-    -mllvm -inline-threshold=0 -mllvm -sink-common-insts"
+    -mllvm -inline-threshold=0 -mllvm -sink-common-insts -mllvm -enable-pre=0
+    -mllvm -tail-dup-placement=0 -fwrapv"
 
 # Makes an object of each source in $work.
 compile() { # TARGET [OPTION...]

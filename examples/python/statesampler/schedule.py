@@ -35,12 +35,15 @@ class Schedule:
         a dict, from which a name may be missing.
     means: None: shares are of turns. Else how many tokens the turns of each
         dataset have, roughly, as a list or dict: shares are then of tokens,
-        and Mix.had says after each turn how many it had.
+        and Mix.had says after each turn how many it had. What that is beyond
+        the means is made good in the next stage: so take short ones, of which
+        none has None turns. The last row then comes again and again.
 
     A function should depend on its argument alone: then at and seek know the
     stages to come. If shares come from what the run has learned, only go on."""
 
     def __init__(self, stages, means=None):
+        self.means = means
         if not callable(stages):
             stages = [self._row(row) for row in items("stages", stages)]
             if not stages:
@@ -48,15 +51,18 @@ class Schedule:
             if None in [turns for turns, _ in stages[:-1]]:
                 raise ValueError("only the last stage can have None turns, as "
                                  "no other one would come after it")
-        self.stages, self.means = stages, means
+        self.stages = stages
 
-    @staticmethod
-    def _row(row):
+    def _row(self, row):
         try:
             turns, shares = row
         except (TypeError, ValueError):
             raise ValueError("a stage should be a number of turns and a list "
                              f"of shares, but got {shown(row)}") from None
+        if turns is None and self.means is not None:
+            raise ValueError("with means no stage can have None turns, as what "
+                             "had() says is made good in the next one: say "
+                             "some hundred turns")
         return (turns if turns is None else
                 whole("turns", turns, 1, 2**63)), shares
 
@@ -71,7 +77,10 @@ class Schedule:
             begin += turns
             if turn < begin:
                 return begin - turn, shares
-        return None, shares     # The last stage goes on.
+        if self.means is None:
+            return None, shares     # The last stage goes on.
+        turns, shares = self.stages[-1]
+        return turns - (turn - begin) % turns, shares
 
 
 def listed_shares(what, values, names, count):

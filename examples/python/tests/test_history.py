@@ -556,7 +556,7 @@ class Histories(unittest.TestCase):
         again without it, and of one that may come as padding."""
         def make(world_size):
             return Mix([10, 10], 0, world_size, shuffle=False,
-                       schedule=Schedule([(2, [1, 0]), (None, [1, 1])], [1, 1]))
+                       schedule=Schedule([(2, [1, 0]), (99, [1, 1])], [1, 1]))
         again, fewer, skipped = make(4), make(2), make(4)
         next(again), next(again)
         again.seek(0)
@@ -760,7 +760,7 @@ class Histories(unittest.TestCase):
     def test_warnings_as_errors(self):
         """Nothing has been done when they come."""
         one = Mix([1000, 1000], 0, 1, 1, schedule=Schedule(
-            [(None, [1, 1])], [10, 10]))
+            [(99, [1, 1])], [10, 10]))
         for _ in range(60):
             next(one)
             one.had(10)

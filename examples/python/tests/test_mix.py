@@ -376,7 +376,7 @@ class Schedules(unittest.TestCase):
     def test_tokens_passed_over(self):
         """Turns that a seek passes over are owed no more than with shares of
         turns, also after a load."""
-        table = [(1000, [0.9, 0.1]), (None, [0.1, 0.9])]
+        table = [(1000, [0.9, 0.1]), (5000, [0.1, 0.9])]
         for skipped, means in itertools.product((1, 500, 999), (None, [50, 70])):
             mix = Mix([10000] * 2, 0, 1, 1,
                       schedule=Schedule(table, means=means))
@@ -405,16 +405,32 @@ class Schedules(unittest.TestCase):
                 self.assertAlmostEqual(each, wanted, delta=1)
 
     def test_tokens_of_long_stages(self):
-        """A last stage goes on with batches of any size."""
+        """A stage goes on with batches of any size."""
         mix = Mix([10, 10], 0, 1, 1, schedule=Schedule(
-            [(None, [.5, .5])], means=[2**31 - 1, 5]))
+            [(2**40, [.5, .5])], means=[2**31 - 1, 5]))
         for _ in range(9):
             next(mix)
             mix.had(5)
 
+    def test_tokens_to_the_end(self):
+        """A stage without an end would make nothing good: the last row comes
+        again and again instead."""
+        for stages in [(None, [1, 1])], lambda turn: (None, [1, 1]):
+            with self.assertRaisesRegex(ValueError, "means no stage .* None"):
+                next(Mix([9, 9], 0, 1, 1, schedule=Schedule(stages, [1, 1])))
+        mix = Mix([10**6] * 2, 0, 1, 1, schedule=Schedule(
+            [(7, [1, 0]), (100, [1, 1])], means=[1000, 1000]))
+        had = [0, 0]
+        for turn in range(10007):
+            source = next(mix)[0] // 10**6
+            tokens = [1000, 1500][source]
+            mix.had(tokens)
+            had[source] += tokens * (turn >= 7)
+        self.assertAlmostEqual(had[0] / sum(had), .5, delta=.005)
+
     def test_tokens_of_a_dataset_without_turns(self):
         mix = Mix({"a": 50, "b": 50}, 0, 1, 2, schedule=Schedule(
-            [(4, {"a": 1, "b": 1}), (None, {"a": 1})], {"a": 9, "b": 9}))
+            [(4, {"a": 1, "b": 1}), (99, {"a": 1})], {"a": 9, "b": 9}))
         for _ in range(5):
             next(mix)
             mix.had(9)
