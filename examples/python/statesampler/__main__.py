@@ -349,7 +349,7 @@ def _taken(path, rest):
                 history = None
             else:
                 del rest["history"]
-            size = rest.get("batch_size")
+            size = rest.get("indices_per_batch")
             if type(size) is not int or not 0 <= size < 2**32:
                 size = None
             yield Recorded(path or "state", raw, True, fingerprint,

@@ -59,7 +59,7 @@ def state_of(state_dict, ours):
         for key in "fingerprint", "history":
             if not isinstance(state_dict.get(key), (str, type(None))):
                 raise TypeError
-        size = state_dict.get("batch_size", 0)
+        size = state_dict.get("indices_per_batch", 0)
         if type(size) is not int or not 0 <= size <= 2**62:
             raise TypeError
     except (AttributeError, LookupError, TypeError, ValueError):

@@ -377,7 +377,7 @@ class _Resumable(Fixed, Steps):
             found["history"] = history
         size = self._size_of_all(batches)
         if size is not None:
-            found["batch_size"] = size
+            found["indices_per_batch"] = size
         return found
 
     def _size_of_all(self, batches):
@@ -575,7 +575,7 @@ class _Resumable(Fixed, Steps):
         `epoch`, and `batches`.
 
         "history" has what was done to the run, for python -m statesampler, and
-        "batch_size" how many indices all its batches had so far, but an epoch's
+        "indices_per_batch" how many all its batches had so far, but an epoch's
         last, of all processes that accelerate deals to. It is 0 if they were
         not alike, or a CountedBatchSampler's, and not there if nobody knows, or
         the sampler gives batches itself.
@@ -639,9 +639,10 @@ class _Resumable(Fixed, Steps):
                                if state == given else None, state)
         self._give_up()
         self._cursor, self._past = cursor, past
-        size, history = map(state_dict.get, ("batch_size", "history"))
-        # Without a history it begins here, and so do the batches.
-        self._sizes = frozenset([] if size is history is None else [size])
+        size, history = map(state_dict.get, ("indices_per_batch", "history"))
+        # Where a history begins here, so do the batches.
+        self._sizes = frozenset([] if size is history is None or
+                                state != given else [size])
         self._loaded = self._cursor.epoch, self._cursor.step
         self._share()
 
@@ -770,6 +771,25 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         cursor.resize(num_samples)
         with self._steered(lambda run: run.resize(num_samples)):
             self._go_on_at(cursor)
+
+    def _checked(self, name, value):
+        value = super()._checked(name, value)
+        if name == "batch_size" and value != vars(self).get(name, value):
+            self._begin_batches_anew()
+        return value
+
+    @locked
+    def _begin_batches_anew(self):
+        """For another batch_size, as if the next loop's place were loaded."""
+        loop = self._loop
+        if loop is not None and loop.goes_on():
+            raise RuntimeError("batch_size was set amid a loop, whose batches "
+                               "have another one: set it between loops")
+        if self._uncounted:
+            self._sizes |= {self.batch_size}
+        if self._alone is None:
+            self._close()
+            self._loaded = self._cursor.epoch, self._cursor.step
 
     def _batches(self, cursor=None):
         """A batch ends at the loaded place, which may be from a run with

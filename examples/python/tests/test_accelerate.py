@@ -270,7 +270,8 @@ class Accelerate(unittest.TestCase):
                 steps = [[] for _ in range(length)]
                 for process in range(processes):
                     given, state = self.killed(*shard(process), stop)
-                    self.assertEqual(state["batch_size"], size * processes)
+                    self.assertEqual(state["indices_per_batch"],
+                                     size * processes)
                     sampler, rest = shard(process)
                     sampler.load_state_dict(state)
                     given += rest

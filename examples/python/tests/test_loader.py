@@ -1830,6 +1830,36 @@ class Items(unittest.TestCase):
             loader.batch_sampler.batch_size = 8
             self.assertEqual(next(iter(loader)), list(range(4, 12)))
 
+    def test_a_samplers_batch_size_set_in_a_run(self):
+        """From where the next loop begins batches have it, and those before
+        that are known no more, as after a load; amid a loop it is an error."""
+        sampler = Distributed(range(40), 1, 0, shuffle=False, batch_size=4)
+        loader = Counting(range(40), 4, sampler=sampler)
+        batches = iter(loader)
+        for _ in range(3):
+            next(batches)
+        with self.assertRaisesRegex(RuntimeError, "set amid a loop"):
+            sampler.batch_size = 8
+        self.assertEqual((sampler.batch_size, sampler.start_iter), (4, 3))
+        loader.state_dict()
+        del batches
+        sampler.batch_size = loader.batch_sampler.batch_size = 8
+        self.assertEqual(list(sampler.at(2)), list(range(12, 20)))
+        with self.assertRaisesRegex(ValueError, "batch_size changed"):
+            sampler.at(1)
+        self.assertEqual(next(iter(loader)), list(range(12, 20)))
+        resumed = Distributed(range(40), 1, 0, shuffle=False)
+        resumed.load_state_dict(sampler.state_dict(batches=sampler.start_iter))
+        self.assertEqual(list(resumed), list(range(20, 40)))
+        # Of a loop that nothing counts: a state does not claim the new one.
+        sampler = Distributed(range(40), 1, 0, batch_size=8)
+        for epoch in 0, 1:
+            sampler.set_epoch(epoch)
+            list(Uncounted(range(40), sampler.batch_size, sampler=sampler))
+            sampler.batch_size = 4
+        self.assertEqual(
+            sampler.state_dict(epoch=1, batches=2)["indices_per_batch"], 0)
+
     def test_a_users_batch_sampler_of_another_size(self):
         """It is the loader's own, so what is set there counts; and a
         CountedBatchSampler counts it amid a loop."""

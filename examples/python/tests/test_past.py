@@ -354,7 +354,8 @@ class Pasts(unittest.TestCase):
         one.set_start_iter(6)
         list(zip(range(2), loader))
         state = one.state_dict()
-        self.assertEqual(state.pop("batch_size"), 4)    # As of older versions.
+        # As of older versions.
+        self.assertEqual(state.pop("indices_per_batch"), 4)
         torch.save({"s": state}, self.path)
         self.assertIn("1 events since step 0 of epoch 0", self.ask()[0])
         asked = "--batch-size", 4, "--steps"

@@ -750,7 +750,7 @@ class Command(Asked):
             loader = iter(DataLoader(range(100), 3, sampler=one))
             old.append([batch for _, batch in zip(range(5), loader)])
         state = one.state_dict()
-        del state["batch_size"]     # As of older versions.
+        del state["indices_per_batch"]     # As of older versions.
         for rank in range(3):
             new = Distributed(range(100), 3, rank, seed=1)
             new.load_state_dict(state)
@@ -1479,7 +1479,7 @@ class OwnBatches(Asked):
         self.check(other, served)
         # A state of another run brings its own.
         other.load_state_dict(make().state_dict())
-        self.assertNotIn("batch_size", other.state_dict())
+        self.assertNotIn("indices_per_batch", other.state_dict())
 
     def test_turns_and_groups(self):
         for one, what in (
@@ -1498,7 +1498,7 @@ class OwnBatches(Asked):
     def test_what_is_no_mark(self):
         one = Distributed(range(20), 1, 0)
         for wrong in None, -1, True, 2**62 + 1, 2.0, "4", []:
-            state = {**one.state_dict(), "batch_size": wrong}
+            state = {**one.state_dict(), "indices_per_batch": wrong}
             with self.assertRaisesRegex(ValueError, "is not a state_dict of"):
                 one.load_state_dict(state)
 
@@ -1535,7 +1535,7 @@ class KnownBatches(Asked):
         """It need not be said, and no other may."""
         state, served = self.serve(None, 4, 3)
         state, more = self.serve(state, 4, 4)
-        self.assertEqual(state["batch_size"], 4)
+        self.assertEqual(state["indices_per_batch"], 4)
         self.save({"sampler": state})
         self.assertIn(", batches of 4", self.ask()[0])
         served += more
@@ -1559,7 +1559,7 @@ class KnownBatches(Asked):
         before, served = self.serve(None, 4, 4)
         after, more = self.serve(before, 8, 2)
         self.save(after)
-        self.assertEqual(after["batch_size"], 0)
+        self.assertEqual(after["indices_per_batch"], 0)
         self.refused_steps()
         for said in [], ["--straight"]:
             for position, index in enumerate(sum(served + more, [])):
@@ -1595,7 +1595,7 @@ class KnownBatches(Asked):
             for each, count in zip((4, 8), counts):
                 for _ in range(count):
                     next(iter(DataLoader(range(40), each, sampler=one)))
-            self.assertEqual(one.state_dict().get("batch_size"), size)
+            self.assertEqual(one.state_dict().get("indices_per_batch"), size)
 
     def test_ranks(self):
         """Other ranks go on with as large batches; all have the same state."""
@@ -1611,7 +1611,7 @@ class KnownBatches(Asked):
             served.append([[next(loop) for loop in loops] for _ in range(2)])
             state, *others = [one.state_dict() for one in made]
             for other in others:
-                self.assertEqual((raw(other), other["batch_size"]),
+                self.assertEqual((raw(other), other["indices_per_batch"]),
                                  (raw(state), 3))
         self.save(state)
         said = self.ask("--steps", "0..1", "--all", said=())
@@ -1626,19 +1626,19 @@ class KnownBatches(Asked):
         self.assertEqual(self.ask("--steps", "0..1", said=()),
                          self.lines(served[:2]))
         state, _ = self.serve(state, 4, 1, **of)
-        self.assertEqual(state["batch_size"], 0)
+        self.assertEqual(state["indices_per_batch"], 0)
         one = self.make(**of)
         list(itertools.islice(Uncounted(range(10), 4, sampler=one), 3))
         with self.assertWarnsRegex(UserWarning, "nothing counted"):
             next(iter(DataLoader(range(10), 4, sampler=one)))
-        self.assertNotIn("batch_size", one.state_dict())
+        self.assertNotIn("indices_per_batch", one.state_dict())
 
     def test_copies(self):
         one = self.make()
         for _ in itertools.islice(DataLoader(range(40), 4, sampler=one), 2):
             pass
         for other in copy.deepcopy(one), pickle.loads(pickle.dumps(one)):
-            self.assertEqual(other.state_dict()["batch_size"], 4)
+            self.assertEqual(other.state_dict()["indices_per_batch"], 4)
 
     def test_what_is_said(self):
         """By a sampler with a batch_size, of loops that nobody counts."""
@@ -1646,22 +1646,23 @@ class KnownBatches(Asked):
             one = self.make(batch_size=size)
             list(itertools.islice(Uncounted(range(40), 4, sampler=one), 3))
             state = one.state_dict(epoch=0, **{"batches": 3} if size else {})
-            self.assertEqual(state.get("batch_size"), size)
-            self.assertEqual(one.state_dict(epoch=1).get("batch_size"), size)
+            self.assertEqual(state.get("indices_per_batch"), size)
+            self.assertEqual(
+                one.state_dict(epoch=1).get("indices_per_batch"), size)
             list(Uncounted(range(40), 4, sampler=one))
             one.set_epoch(1)
             state, _ = self.serve(one.state_dict(), 8, 1)
-            self.assertEqual(state.get("batch_size"), size and 0)
+            self.assertEqual(state.get("indices_per_batch"), size and 0)
         # A state at a batch that another program has counted.
         for count, size in (3, 4), (0, None):
             state = self.make(batch_size=4).state_dict(batches=count)
-            self.assertEqual(state.get("batch_size"), size)
+            self.assertEqual(state.get("indices_per_batch"), size)
         # A look that took all is warned of.
         one = self.make()
         list(Uncounted(range(40), 4, sampler=one))
         with self.assertWarnsRegex(UserWarning, "was a look"):
             next(iter(DataLoader(range(40), 8, sampler=one)))
-        self.assertNotIn("batch_size", one.state_dict())
+        self.assertNotIn("indices_per_batch", one.state_dict())
 
     def test_what_nobody_knows(self):
         """Samples without batches; states of older versions."""
@@ -1670,15 +1671,15 @@ class KnownBatches(Asked):
             one = self.make()
             list(zip(range(8), loop(one)))
             state = one.state_dict()
-            self.assertNotIn("batch_size", state)
+            self.assertNotIn("indices_per_batch", state)
         self.save(state)
         self.assertIn("give it by --batch-size",
                       self.ask("--steps", 1, said=(), status=1))
         self.ask("--steps", 1, "--batch-size", 4, said=())
         next(iter(DataLoader(range(40), batch_sampler=Varied(one))))
-        self.assertEqual(one.state_dict()["batch_size"], 0)
+        self.assertEqual(one.state_dict()["indices_per_batch"], 0)
         state, _ = self.serve(state, 8, 1)
-        self.assertNotIn("batch_size", state)
+        self.assertNotIn("indices_per_batch", state)
         # A history that begins anew has no part in what was before it.
         del state["history"]
         state, served = self.serve(state, 4, 2)
@@ -1693,7 +1694,7 @@ class KnownBatches(Asked):
                 DataLoader(range(20), 6, sampler=one), one)):
             pass
         state = one.state_dict(batches=2)
-        self.assertEqual(state["batch_size"], 6)
+        self.assertEqual(state["indices_per_batch"], 6)
         self.save(state)
         self.assertEqual(self.ask("--steps", "0..1"),
                          self.ask("--steps", "0..1", "--batch-size", 6))
@@ -1701,7 +1702,7 @@ class KnownBatches(Asked):
             "--steps", "0..1", "--batch-size", 3, status=1))
         turns = RoundRobinBatchSampler([9, 6], 2, 0, 1)
         next(iter(DataLoader(range(15), batch_sampler=turns)))
-        self.assertNotIn("batch_size", turns.state_dict())
+        self.assertNotIn("indices_per_batch", turns.state_dict())
 
     def test_at(self):
         """A sampler refuses the steps before a state with other batches."""
