@@ -22,9 +22,10 @@ typedef struct gap {
     uint64_t epoch, first, last_epoch, last;
 } gap;
 
-/* Skips to a later step, on each rank. Keep the gap with the state. (history.h
-   keeps it, too.) ERANGE: there is no such step, or it is an earlier one.
-   Nothing has then changed. */
+/* Skips to a later step, on each rank. Keep the gap with the state. (A history
+   has the skip, too, but not that it is served later: that is another loop.)
+   ERANGE: there is no such step, or it is an earlier one. Nothing has then
+   changed. */
 static int skip_to(statesampler *s, uint64_t step, gap *skipped)
 {
     const uint64_t epoch = statesampler_epoch(s);
@@ -46,8 +47,10 @@ static int skip_to(statesampler *s, uint64_t step, gap *skipped)
 /* Trains on what was skipped, on this rank of any number of ranks: each takes
    every world_size-th position. So the ranks have as many samples as each
    other, or one less, and no sample is left over, whatever the numbers of
-   ranks were. `run` is the run's description, with the partition INTERLEAVED.
-   With PAD leave out positions from num_samples on: they are repeats. */
+   ranks were. To save amid it, after n samples on each rank, keep the gap from
+   first + n * world_size on. `run` is the run's description, with the
+   partition INTERLEAVED. With PAD leave out positions from num_samples on:
+   they are repeats. */
 static int serve_gap(const statesampler_desc *run, const gap *skipped,
                      uint32_t rank, uint32_t world_size)
 {
@@ -132,9 +135,10 @@ static void check_gap(void)
 /* --- A dataset for at most so many epochs --------------------------------- */
 
 /* A source that gives BUDGET samples, 2.5 epochs say, and then no more: its
-   sampler counts positions of the whole budget (SEQUENTIAL), and the shuffle is
-   yours. With the stop rule ALL its turns go to the other sources then. seek
-   and mix_at stay exact, also across epochs of the dataset. */
+   sampler counts positions of the whole budget (SEQUENTIAL), and the shuffle
+   is yours. (On several ranks PAD would give some more, at its end.) With the
+   stop rule ALL its turns go to the other sources then. seek and mix_at stay
+   exact, also across epochs of the dataset. */
 static uint64_t capped_sample(uint64_t position, uint64_t num_samples,
                               uint64_t seed, uint64_t stream)
 {
@@ -160,7 +164,8 @@ static void check_capped(void)
     for (source = 0; source < 2; source++) {
         const statesampler_desc desc = {.num_samples = budget[source],
                                         .batch_size = BATCH,
-                                        .order = STATESAMPLER_ORDER_SEQUENTIAL};
+                                        .order = STATESAMPLER_ORDER_SEQUENTIAL,
+                                        .tail = STATESAMPLER_TAIL_UNEVEN};
 
         example_must(statesampler_init(&sources[source].sampler, &desc));
         sources[source].weight = source == 0 ? 3 : 1;
@@ -229,8 +234,9 @@ static void check_parts(void)
 
 /* Shards are the sources of a mix. A bad one is OFF from this turn on, and has
    its weight again once it is mended: it goes on where it was. Say so on all
-   ranks at the same turn. EINVAL: no shard would be left. Nothing has then
-   changed. */
+   ranks at the same turn. (With the stop rule ALL, if it is out when the
+   others end, it misses the rest of its epoch.) EINVAL: no shard would be
+   left. Nothing has then changed. */
 static int set_shard(statesampler_mix *mix, uint32_t *weights, uint32_t shard,
                      uint32_t weight)
 {
