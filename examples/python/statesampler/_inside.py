@@ -60,11 +60,10 @@ class Inside:
     """The loop of a StatefulLoader inside another one, which counts."""
 
     over, batches, failed, smooth, counts = False, 0, 0, True, False
+    plain = None
 
     def check_batch(self):
         pass
-
-    check_size = check_batch
 
     def broke_off(self):
         return True
@@ -87,10 +86,6 @@ class Takes:
         self.batch = None if counted is None else 0
         self.counted, self.at_once = counted, at_once
         self.elsewhere = elsewhere      # Another process draws for this one.
-
-    def size(self):
-        """The batch_size by which batches are cut at present."""
-        return None if self.plain is None else self.plain.batch_size
 
     def after(self, batches):
         """The units of so many batches."""

@@ -38,7 +38,8 @@ class Loop(Begun):
     def __init__(self, cursor, takes, alive):
         super().__init__(cursor)
         self.takes, self.alive = takes, alive
-        self.size = takes.size()
+        self.plain = takes.plain
+        self.size = getattr(self.plain, "batch_size", None)
         self.over = False       # It may not go on.
         self.batches = 0        # Those that were returned.
         self.failed = 0         # Those that raised an exception since then.
@@ -81,15 +82,14 @@ class Loop(Begun):
         return self.failed > 0 and not (
             self.iteration is not None and self.iteration.drained)
 
-    def check_size(self):
-        """That batches are cut as they were when the loop began: some may have
-        been taken before a change, and nobody knows which."""
-        if self.takes.size() != self.size:
-            self.over = True
-            raise RuntimeError(
-                f"the batch_size was {self.size} when this loop began, and is "
-                f"{self.takes.size()} now: set it between loops, or use a batch "
-                "sampler of your own in CountedBatchSampler")
+    def refuse_size(self):
+        """Batches are not cut as they were when the loop began. Some may have
+        been taken before that, and nobody knows which."""
+        self.over = True
+        raise RuntimeError(
+            f"the batch_size was {self.size} when this loop began, and is "
+            f"{self.plain.batch_size} now: set it between loops, or use a batch "
+            "sampler of your own in CountedBatchSampler")
 
     def check_batch(self):
         """Of a first batch, one after a failure, which it counts, and each

@@ -51,7 +51,9 @@ class _Counted:
             raise
         finally:
             loop.asking = False
-        loop.check_size()
+        plain = loop.plain
+        if plain is not None and plain.batch_size != loop.size:
+            loop.refuse_size()
         if not loop.smooth:
             loop.check_batch()
         loop.batches += 1
