@@ -9,8 +9,10 @@ from torch.utils.data import BatchSampler, DataLoader
 from ._arguments import length_if_any
 from .torch_samplers import _Resumable
 
-# Each batch is what the sampler gave, cut by batch_size and drop_last.
-_PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", "statesampler.Batches"
+# Each batch is what the sampler gave, cut by batch_size and drop_last. Others'
+# take another batch_size amid a loop.
+_OTHERS = "torch.BatchSampler", "torchdata.BatchSampler"
+_PLAIN = *_OTHERS, "statesampler.Batches"
 
 # Those that give the batches of the one inside, or some of them.
 _KEEP = ("accelerate.BatchSamplerShard", "accelerate.SkipBatchSampler",
@@ -81,7 +83,7 @@ class Takes:
         self.ahead = ahead      # At most so many batches are taken ahead.
         # The same, if all is well, where something unknown may read ahead.
         self.far = None
-        self.plain = None       # What cuts batches by a batch_size, if known.
+        self.plain = None       # That of _OTHERS which cuts batches.
         # What all batches of indices take; 0: any sizes; None: no batches.
         self.batch = None if counted is None else 0
         self.counted, self.at_once = counted, at_once
@@ -218,7 +220,7 @@ def look_into(loader, sampler, items):
         takes.batch = takes.unit
         _check_batch_size(sampler, takes)
     inner = _known(layers)[1]
-    if takes.counted is None and _name(type(inner)) in _PLAIN:
+    if takes.counted is None and _name(type(inner)) in _OTHERS:
         takes.plain = inner
     if loader is not base:
         takes.far = _FAR + getattr(base, "num_workers", 0) * (

@@ -267,6 +267,12 @@ class CountingDataLoader(_Stateful, DataLoader):
 class Batches(BatchSampler):
     """torch's class takes one index at a time in Python; this does not."""
 
+    def __setattr__(self, name, value):
+        if name == "batch_size" and value != vars(self).get(name, value) and (
+                isinstance(self.sampler, _Resumable)):
+            self.sampler._refuse_amid_a_loop()
+        super().__setattr__(name, value)
+
     def __iter__(self):
         least = self.batch_size if self.drop_last else 1
         cuts = map(itertools.islice, itertools.repeat(iter(self.sampler)),

@@ -417,6 +417,13 @@ class _Resumable(Fixed, Steps):
             self._cursor.seek(loop.start + loop.total)
         return self._cursor.save()
 
+    def _refuse_amid_a_loop(self):
+        """An error for another batch_size, which some batches would have."""
+        loop = self._loop
+        if loop is not None and loop.goes_on():
+            raise RuntimeError("batch_size was set amid a loop, whose batches "
+                               "have another one: set it between loops")
+
     def _refuse_batches(self):
         """An error where a number of batches says no place."""
         loop, varies = self._loop, self._varies
@@ -781,10 +788,7 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
     @locked
     def _begin_batches_anew(self):
         """For another batch_size, as if the next loop's place were loaded."""
-        loop = self._loop
-        if loop is not None and loop.goes_on():
-            raise RuntimeError("batch_size was set amid a loop, whose batches "
-                               "have another one: set it between loops")
+        self._refuse_amid_a_loop()
         if self._uncounted:
             self._sizes |= {self.batch_size}
         if self._alone is None:
