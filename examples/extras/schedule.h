@@ -46,8 +46,8 @@
    With shares of tokens, what is owed is in units of 2^-10 tokens. In each
    stage chance decides which sources what is left of a unit goes to: it adds up
    to about a token in four million stages.
-   If batches are as their means, each source is within about a turn of the
-   longest batches of its share of the tokens, in stages of any length. What
+   If batches are as their means, each source is mostly within about a turn of
+   the longest batches of its share of the tokens, in stages of any length. What
    batches have beyond their means is made good in the next stage. Until then it
    adds up: so take short stages. */
 #ifndef SCHEDULE_H
@@ -156,12 +156,11 @@ static inline const char *schedule_error(int code)
     case SCHEDULE_ESTEPS:
         return "a source with a share has no steps";
     case SCHEDULE_EHAD:
-        return "nothing was told of a source in the stage: call had after each "
-               "turn";
+        return "nothing was told of a source in the stage: call had";
     case SCHEDULE_EWEIGHTS:
         return "the mix has other weights than the stage: load both states";
     case SCHEDULE_EMOVED:
-        return "copies that have moved know this turn no more: load the states";
+        return "these copies have moved: load both states";
     case SCHEDULE_EMANY:
         return "the tokens of a turn should be below 2^31";
     default:
@@ -300,12 +299,18 @@ static inline int64_t schedule_in_turns(const schedule_source *source,
            owed % mean * unit / mean;
 }
 
-/* The tokens of a stage with which the sources that are not due less than none
-   are due its turns, with what they are owed; in units of 1 / TOKEN. If they
-   are owed nothing, a turn has the harmonic mean of their means. So this is
-   planned / sum, where `planned` is in units of 1 / ONE, and `sum` of 2^-62.
-   The last 41 bits are divided one by one, as 2^41 * planned has 102. At most
-   2^52 tokens, more or less than none. */
+/* Whether a source has had more than a turn too much. */
+static inline int schedule_is_far_ahead(const schedule_source *source)
+{
+    return source->due < -SCHEDULE_ONE;
+}
+
+/* The tokens of a stage with which the sources that are not far ahead are due
+   its turns, with what they are owed; in units of 1 / TOKEN. If they are owed
+   nothing, a turn has the harmonic mean of their means. So this is planned /
+   sum, where `planned` is in units of 1 / ONE, and `sum` of 2^-62. The last 41
+   bits are divided one by one, as 2^41 * planned has 102. At most 2^52 tokens,
+   more or less than none. */
 static inline int64_t schedule_tokens(const schedule *s, uint32_t turns)
 {
     int64_t planned = turns * SCHEDULE_ONE;
@@ -315,14 +320,14 @@ static inline int64_t schedule_tokens(const schedule *s, uint32_t turns)
     for (i = 0; i < s->num_sources; i++) {
         const schedule_source *source = s->sources + i;
 
-        if (source->part == 0 || source->due < 0)
+        if (source->part == 0 || schedule_is_far_ahead(source))
             continue;
         planned = schedule_bound(
             planned - schedule_in_turns(source, source->owed),
             SCHEDULE_MOST_OWED);
         sum += ((uint64_t)source->part << 31) / source->mean;
     }
-    sum += sum == 0; /* all are less: more is owed than can be planned */
+    sum += sum == 0; /* all are far ahead: more is owed than can be planned */
     rest = (uint64_t)(planned < 0 ? -planned : planned);
     tokens = rest / sum;
     rest %= sum;
@@ -441,36 +446,37 @@ static inline void schedule_set_own(schedule *s, int64_t total)
     }
 }
 
-/* Sets what each source is due, and returns how many are due less than none. */
+/* Sets what each source is due. Returns how many are far ahead. */
 static inline uint32_t schedule_set_due(schedule *s)
 {
-    uint32_t i, less = 0;
+    uint32_t i, ahead = 0;
 
     for (i = 0; i < s->num_sources; i++) {
         schedule_source *source = s->sources + i;
 
         source->due = schedule_in_turns(source, source->own + source->owed);
-        less += source->due < 0;
+        if (schedule_is_far_ahead(source))
+            ahead++;
     }
-    return less;
+    return ahead;
 }
 
 /* Sets what sources are due, so that together they are due the stage's turns.
-   Of tokens these are without sources that would be due less than none. The
-   loop ends, as each time there are more of these. */
+   Of tokens these are without the sources that are far ahead: others would lose
+   what they are ahead. The loop ends, as each time there are more of these. */
 static inline void schedule_share_out(schedule *s, uint32_t turns)
 {
     const int tokens = s->sources[0].mean != 0;
     int64_t total = turns * SCHEDULE_ONE; /* of turns what is owed sums to 0 */
-    uint32_t less = 0, before;
+    uint32_t ahead = 0, before;
 
     do {
         if (tokens)
             total = schedule_tokens(s, turns);
         schedule_set_own(s, total);
-        before = less;
-        less = schedule_set_due(s);
-    } while (tokens && less > before);
+        before = ahead;
+        ahead = schedule_set_due(s);
+    } while (tokens && ahead > before);
 }
 
 /* What the turns of the stage have by their means, but for what is owed: if it

@@ -34,7 +34,7 @@ export const RecordedSampler: {
         desc: Dataset & Shape & { bigint?: boolean }): RecordedSampler<T>;
 };
 
-/** A mix that does so, with its weights. */
+/** A mix that does so. */
 export interface RecordedMix<T extends number | bigint = number>
     extends Mix<T> {
     readonly history: History<T>;
@@ -121,7 +121,7 @@ export interface Schedule<T extends number | bigint = number>
     locate(source: Whole, index: Whole): Place<T> & { turn: T };
     /** After each turn: its tokens on all ranks. */
     had(source: Whole, tokens: Whole): void;
-    /** Save and load it with the mix. */
+    /** Save it with the mix. */
     save(): Bytes;
     load(state: Uint8Array): void;
 }

@@ -2039,6 +2039,56 @@ static void test_lengths_with_tokens(void)
     }
 }
 
+enum { LIGHT = 299 };
+
+static uint32_t one_heavy(schedule *s, uint64_t turn, void *length)
+{
+    uint32_t i;
+
+    (void)turn;
+    for (i = 0; i <= LIGHT; i++) {
+        s->sources[i].share = i == 0 ? 9 * LIGHT : 1;
+        s->sources[i].mean = 100;
+    }
+    return *(const uint32_t *)length;
+}
+
+/* Light sources have their first turns before they are due a whole one. Until
+   they are, the heavy one does not pay for that. */
+static void test_heavy_among_light(void)
+{
+    static statesampler_source sources[LIGHT + 1];
+    static schedule_source shares[LIGHT + 1];
+    static uint32_t weights[LIGHT + 1];
+    uint32_t length, i;
+
+    for (length = 1; length <= 1000; length *= 10) {
+        statesampler_mix mix;
+        schedule s;
+        double had = 0;
+
+        for (i = 0; i <= LIGHT; i++) {
+            statesampler_desc desc;
+
+            memset(&desc, 0, sizeof desc);
+            desc.num_samples = 1000;
+            desc.stream = i;
+            CHECK(statesampler_init(&sources[i].sampler, &desc) == 0);
+            sources[i].weight = 1;
+        }
+        CHECK(statesampler_mix_init(&mix, sources, LIGHT + 1,
+                                    STATESAMPLER_STOP_NEVER) == 0);
+        schedule_init(&s, shares, weights, LIGHT + 1);
+        while (s.end < 2000) {
+            CHECK(schedule_follow(&s, &mix, one_heavy, &length) == 0);
+            had += s.sources[0].turns;
+            CHECK(schedule_seek(&s, &mix, s.end, one_heavy, &length) == 0);
+            CHECK(had - 0.9 * (double)s.end < 2 &&
+                  0.9 * (double)s.end - had < 2);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int reduced = check_reduced(argc, argv);
@@ -2067,6 +2117,7 @@ int main(int argc, char **argv)
     test_passed_tokens();
     test_few_tokens();
     test_lengths_with_tokens();
+    test_heavy_among_light();
     test_forgotten();
     test_told_of_none();
     test_tokens(reduced ? 3000 : 30000);

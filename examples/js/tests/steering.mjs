@@ -1505,8 +1505,7 @@ test("shares of tokens", () => {
     for (const call of [() => schedule.next(), () => schedule.at(end),
                         () => schedule.seek(end + 1)])
         refuses([mix, schedule], call, { kind: "EHAD",
-            message: "nothing was told of a source in the stage: call had " +
-                     "after each turn" });
+            message: "nothing was told of a source in the stage: call had" });
     schedule.had(1, 0);
     same(schedule.next().indices.length, 4);
     schedule.seek(end + 10); // of turns that are passed over nothing

@@ -133,6 +133,8 @@ class Steps:
         begun = min(cursor, self._cursor, key=lambda each: each.step)
         with self._steered(lambda run: run.seek(cursor.step), begun.save()):
             self._warn_of_a_look(4)
+            anew = self._anew
             self._give_up()
             self._cursor = cursor
         self._loaded = self._loaded[0], min(self._loaded[1], cursor.step)
+        self._anew = anew and (anew[0], min(anew[1], cursor.step))

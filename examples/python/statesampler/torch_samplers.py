@@ -88,6 +88,8 @@ class _Resumable(Fixed, Steps):
         self._begun = None      # Where the last loop began.
         self._loader = None     # A StatefulLoader, weakly.
         self._loaded = 0, 0     # The epoch and step of the loaded state.
+        self._anew = None       # Those from which batches count instead, as
+                                # batch_size was set there.
         if read_ahead is not None:
             self.read_ahead = read_ahead
         self.fingerprint = (own_fingerprint(dataset) if fingerprint is None
@@ -149,6 +151,8 @@ class _Resumable(Fixed, Steps):
         self._check_own_dataset()
         self._close()
         self._warn_of_a_look(6)
+        if self._anew:
+            self._anew = self._cursor.epoch, self._cursor.step
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
         self._loop = loop
@@ -329,7 +333,7 @@ class _Resumable(Fixed, Steps):
         """Ends the current loop; continuing it is an error."""
         loop, alone = self._loop, self._alone
         self._loop = self._alone = None
-        self._uncounted = None
+        self._uncounted = self._anew = None
         if loop is not None:
             loop.over = True
         if alone is not None:
@@ -417,10 +421,11 @@ class _Resumable(Fixed, Steps):
             self._cursor.seek(loop.start + loop.total)
         return self._cursor.save()
 
-    def _refuse_amid_a_loop(self):
+    def _refuse_amid_a_loop(self, size=None):
         """An error for another batch_size, which some batches would have."""
         loop = self._loop
-        if loop is not None and loop.goes_on():
+        if loop is not None and loop.goes_on() and (
+                size is None or loop.takes.batch not in (None, size)):
             raise RuntimeError("batch_size was set amid a loop, whose batches "
                                "have another one: set it between loops")
 
@@ -781,19 +786,19 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
 
     def _checked(self, name, value):
         value = super()._checked(name, value)
-        if name == "batch_size" and value != vars(self).get(name, value):
-            self._begin_batches_anew()
+        if name == "batch_size" and self._last in vars(self) and (
+                value != self.batch_size):
+            self._count_anew(value)
         return value
 
     @locked
-    def _begin_batches_anew(self):
-        """For another batch_size, as if the next loop's place were loaded."""
-        self._refuse_amid_a_loop()
+    def _count_anew(self, batch_size):
+        """Batches of another size count from here, as if that were loaded."""
+        self._refuse_amid_a_loop(batch_size)
         if self._uncounted:
             self._sizes |= {self.batch_size}
-        if self._alone is None:
-            self._close()
-            self._loaded = self._cursor.epoch, self._cursor.step
+        self._settle()
+        self._anew = self._cursor.epoch, self._cursor.step
 
     def _batches(self, cursor=None):
         """A batch ends at the loaded place, which may be from a run with
@@ -801,7 +806,8 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         if self.batch_size is None:
             raise ValueError("at, locate, start_iter and batches need a "
                              "sampler with a batch_size")
-        (epoch, step), cursor = self._loaded, cursor or self._cursor
+        (epoch, step), cursor = self._anew or self._loaded, (
+            cursor or self._cursor)
         if cursor.num_steps is not None and epoch != cursor.epoch:
             return self.batch_size, 0
         if step == cursor.num_steps:    # after a last batch that may be short
@@ -812,8 +818,10 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         """All since ranks changed, if batches of this size have led from there
         to the loaded place."""
         (_, short), base, (epoch, step) = (
-            self._batches(), self._cursor.base, self._loaded)
-        others = self._sizes - {None, unit} and epoch == self._cursor.epoch
+            self._batches(), self._cursor.base, self._anew or self._loaded)
+        others = self._anew or self._sizes - {None, unit}
+        others = others and (self._cursor.num_steps is None or
+                             epoch == self._cursor.epoch)
         return step if others or (short + base) % unit else base
 
 

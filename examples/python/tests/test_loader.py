@@ -92,6 +92,12 @@ class Backgrounds(Same, unittest.TestCase):
     loader = staticmethod(around(Background))
 
 
+def state_at(place):
+    """That of a sampler over 40, unshuffled, of which so many were served."""
+    sampler = Distributed(range(40), 1, 0, shuffle=False, batch_size=1)
+    return sampler.state_dict(epoch=0, batches=place)
+
+
 def counted_in_both():
     """Makers of a sampler over so many, and of a loader of batches of 4."""
     for kind in Counting, around(Uncounted):
@@ -1858,6 +1864,19 @@ class Items(unittest.TestCase):
         resumed = Distributed(range(40), 1, 0, shuffle=False)
         resumed.load_state_dict(sampler.state_dict(batches=sampler.start_iter))
         self.assertEqual(list(resumed), list(range(20, 40)))
+        # After a break without a state, and a look that nothing counts.
+        sampler = Distributed(range(40), 1, 0, shuffle=False, batch_size=4)
+        loader = Counting(range(40), 4, sampler=sampler)
+        for batch in itertools.islice(loader, 3):
+            pass
+        sampler.batch_size = loader.batch_sampler.batch_size = 8
+        self.assertEqual(raw(loader.state_dict()), raw(state_at(12)))
+        next(iter(sampler))
+        self.assertEqual(next(iter(loader)), list(range(12, 20)))
+        self.assertEqual(raw(sampler.state_dict(batches=sampler.start_iter)),
+                         raw(state_at(20)))
+        self.assertEqual(list(sampler.at(sampler.start_iter)),
+                         list(range(20, 28)))
         # Of a loop that nothing counts: a state does not claim the new one.
         sampler = Distributed(range(40), 1, 0, batch_size=8)
         for epoch in 0, 1:

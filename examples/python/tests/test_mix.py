@@ -339,7 +339,7 @@ class Schedules(unittest.TestCase):
         for refused in (lambda: next(mix), lambda: mix.seek(25),
                         lambda: mix.at(20), lambda: mix.at(29),
                         lambda: mix.locate(next(iter(unserved)))):
-            with self.assertRaisesRegex(ValueError, "call had after each"):
+            with self.assertRaisesRegex(ValueError, "in the stage: call had"):
                 refused()
         self.assertEqual(mix.save(), before)
         next(copy.copy(mix))    # A state does not say what was told.
@@ -359,7 +359,7 @@ class Schedules(unittest.TestCase):
                 wanted.had(30 - 20 * source)
                 if next(late)[0] // 50 == source == 1:
                     late.had(10)
-            with self.assertRaisesRegex(ValueError, "call had after each"):
+            with self.assertRaisesRegex(ValueError, "in the stage: call had"):
                 next(late)
             before = late.save()
             for dataset, words in ((2, "dataset should be"), (-1, "dataset sho"),
