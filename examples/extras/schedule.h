@@ -41,15 +41,16 @@
    is owed. If no share is ever 0 (or below 2^-31 of their sum), it is ahead by
    less than one turn, and behind by at most 1/2 + 1/3 + ... + 1/D turns.
    These are shares as rounded to 2^-31 of their sum. What that leaves comes to
-   a turn in some 10^9, or to several with hundreds of sources.
+   a turn in some 10^9, or to tens with hundreds of sources.
 
    With shares of tokens, what is owed is in units of 2^-10 tokens. In each
    stage chance decides which sources what is left of a unit goes to: it adds up
    to about a token in four million stages.
    If batches are as their means, each source is mostly within about a turn of
-   the longest batches of its share of the tokens, in stages of any length. What
-   batches have beyond their means is made good in the next stage. Until then it
-   adds up: so take short stages. */
+   the longest batches of its share of the tokens, in stages of any length; but
+   a heavy source among hundreds of light ones with other means only within some
+   tens. What batches have beyond their means is made good in the next stage.
+   Until then it adds up: so take short stages. */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
