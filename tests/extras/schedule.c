@@ -1930,15 +1930,17 @@ static uint32_t tell_few(schedule *s, uint64_t turn, void *context)
     return turn % 11 == 0 ? 10 : 1;
 }
 
-/* Begins a mix of two sources and its schedule. */
-static void begin_two(statesampler_mix *mix, schedule *s)
+enum { LIGHT = 299 };
+
+/* Begins a mix of so many sources, at most LIGHT + 1, and its schedule. */
+static void begin_many(statesampler_mix *mix, schedule *s, uint32_t number)
 {
-    static statesampler_source sources[2];
-    static schedule_source shares[2];
-    static uint32_t weights[2];
+    static statesampler_source sources[LIGHT + 1];
+    static schedule_source shares[LIGHT + 1];
+    static uint32_t weights[LIGHT + 1];
     uint32_t i;
 
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < number; i++) {
         statesampler_desc desc;
 
         memset(&desc, 0, sizeof desc);
@@ -1947,8 +1949,9 @@ static void begin_two(statesampler_mix *mix, schedule *s)
         CHECK(statesampler_init(&sources[i].sampler, &desc) == 0);
         sources[i].weight = 1;
     }
-    CHECK(statesampler_mix_init(mix, sources, 2, STATESAMPLER_STOP_NEVER) == 0);
-    schedule_init(s, shares, weights, 2);
+    CHECK(statesampler_mix_init(mix, sources, number,
+                                STATESAMPLER_STOP_NEVER) == 0);
+    schedule_init(s, shares, weights, number);
 }
 
 /* Batches of half their mean make a stage's total negative at times. No source
@@ -1960,7 +1963,7 @@ static void test_few_tokens(void)
     int64_t ahead = 0;
     uint32_t i;
 
-    begin_two(&mix, &s);
+    begin_many(&mix, &s, 2);
     for (i = 0; i < 220000; i++) {
         uint32_t source = 0;
         size_t count;
@@ -2000,7 +2003,7 @@ static double worst_of_stages(stages_of_tokens *stages, uint32_t number)
         stages->means[stages->means[0] < stages->means[1]];
     uint32_t i;
 
-    begin_two(&mix, &s);
+    begin_many(&mix, &s, 2);
     for (i = 0; i < number; i++) {
         CHECK(schedule_follow(&s, &mix, third_of_tokens, stages) == 0);
         had += (double)s.sources[0].turns * stages->means[0];
@@ -2039,8 +2042,6 @@ static void test_lengths_with_tokens(void)
     }
 }
 
-enum { LIGHT = 299 };
-
 static uint32_t one_heavy(schedule *s, uint64_t turn, void *length)
 {
     uint32_t i;
@@ -2057,28 +2058,14 @@ static uint32_t one_heavy(schedule *s, uint64_t turn, void *length)
    they are, the heavy one does not pay for that. */
 static void test_heavy_among_light(void)
 {
-    static statesampler_source sources[LIGHT + 1];
-    static schedule_source shares[LIGHT + 1];
-    static uint32_t weights[LIGHT + 1];
-    uint32_t length, i;
+    uint32_t length;
 
     for (length = 1; length <= 1000; length *= 10) {
         statesampler_mix mix;
         schedule s;
         double had = 0;
 
-        for (i = 0; i <= LIGHT; i++) {
-            statesampler_desc desc;
-
-            memset(&desc, 0, sizeof desc);
-            desc.num_samples = 1000;
-            desc.stream = i;
-            CHECK(statesampler_init(&sources[i].sampler, &desc) == 0);
-            sources[i].weight = 1;
-        }
-        CHECK(statesampler_mix_init(&mix, sources, LIGHT + 1,
-                                    STATESAMPLER_STOP_NEVER) == 0);
-        schedule_init(&s, shares, weights, LIGHT + 1);
+        begin_many(&mix, &s, LIGHT + 1);
         while (s.end < 2000) {
             CHECK(schedule_follow(&s, &mix, one_heavy, &length) == 0);
             had += s.sources[0].turns;
