@@ -83,6 +83,7 @@ class Takes:
         self.ahead = ahead      # At most so many batches are taken ahead.
         # The same, if all is well, where something unknown may read ahead.
         self.far = None
+        self.short = False      # The loader says that it drops the last batch.
         self.plain = None       # That of _OTHERS which cuts batches.
         # What all batches of indices take; 0: any sizes; None: no batches.
         self.batch = None if counted is None else 0
@@ -99,10 +100,10 @@ class Takes:
         """How many of so many units are in batches."""
         return own - own % self.cut if self.drops_last else own
 
-    def drops(self, own, batches):
-        """Whether what is left after so many batches is no batch."""
+    def drops(self, own, units):
+        """Whether what is left after so many units is no batch."""
         return (self.counted is None and self.drops_last and
-                batches * self.unit >= self.whole(own))
+                units >= self.whole(own))
 
     def held(self, batches):
         """How many samples these took and do not have. Negative: unknown."""
@@ -124,15 +125,19 @@ class Takes:
                 "took, which a run that loads a state would not get: let it "
                 "take what it returns, or save where it holds nothing")
 
-    def are_all(self, batches):
-        """Whether so many are all of a batch sampler that leaves out a few at
-        its end, with torch's len(). One's own may take long."""
+    def are_all(self, own, batches):
+        """Whether so many are all of a loader that says that it drops the last
+        batch, or of a batch sampler that leaves out a few at its end, with
+        torch's len(): too few are left for another."""
+        if self.counted is None:
+            return self.short and own - self.after(batches) < self.unit
         inner = getattr(self.counted, "batch_sampler", None)
         return (isinstance(inner, BatchSampler) and
                 getattr(inner, "drop_last", False) and
                 type(inner).__len__ is BatchSampler.__len__ and
-                0 < (length_if_any(self.counted) or 0) <=
-                batches * self.at_once)
+                0 <= self.held(batches) and
+                own - self.after(batches) + self.held(batches) <
+                inner.batch_size)
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
@@ -181,9 +186,10 @@ def _batches_of(base):
     return batches
 
 
-def look_into(loader, sampler, items):
+def look_into(loader, sampler, items=None, short=False):
     """What a loader takes of a sampler. An error if it would do its work
-    again, or if nobody can know."""
+    again, or if nobody can know. short: the loader's len() leaves out a last
+    batch that is not full."""
     if loader is sampler:
         if items not in (None, 1):
             _refuse_items(items, 1)
@@ -222,6 +228,7 @@ def look_into(loader, sampler, items):
     inner = _known(layers)[1]
     if takes.counted is None and _name(type(inner)) in _OTHERS:
         takes.plain = inner
+    takes.short = short and takes.told
     if loader is not base:
         takes.far = _FAR + getattr(base, "num_workers", 0) * (
             getattr(base, "prefetch_factor", 0) or 0)
@@ -419,12 +426,13 @@ def _check_batch_size(sampler, takes):
 
 def check_length(loader, sampler, takes):
     """A number of items that was passed, or found, must be that of an epoch.
-    (Only of a new loader: what is between may have asked for its length.)"""
+    (Only of a new loader: what is between may have asked for its length.)
+    Returns whether the length leaves out a last batch that is not full."""
     if takes.counted is not None:
-        return
+        return False
     batches, items = length_if_any(loader, sampler._len_of), sampler._length
     if None in (batches, items):
-        return
+        return False
     most = -(-items // takes.unit)
     # What cuts the batches of a loader inside may take all of them as full.
     full = -(-items // takes.cut) * -(-takes.cut // takes.unit)
@@ -433,3 +441,4 @@ def check_length(loader, sampler, takes):
             f"the loader has {batches} batches, but of {takes.unit} items each "
             f"the {items} of this {sampler._owner} make {most}: pass the right "
             "items=, counting those of all processes that accelerate deals to")
+    return batches < most

@@ -27,6 +27,10 @@ class Begun:
             self.total = end - self.start
             self.own = cursor.own_steps - self.start
 
+    def drops(self, units):
+        """Whether what is left after so many makes no batch."""
+        return False
+
 
 class Loop(Begun):
     """A loop over a StatefulLoader, which counts the batches that it returns.
@@ -41,6 +45,9 @@ class Loop(Begun):
         self.plain = takes.plain
         self.size = getattr(self.plain, "batch_size", None)
         self.over = False       # It may not go on.
+        self.done = False       # It had all, so that its end may come.
+        self.named = False      # After all, set_epoch said this epoch: so the
+                                # next loop begins where this one did.
         self.batches = 0        # Those that were returned.
         self.failed = 0         # Those that raised an exception since then.
         self.saved = None       # After how many of them a state was asked for.
@@ -65,7 +72,8 @@ class Loop(Begun):
     def complete(self):
         """Whether the whole epoch was received."""
         return (self.dropped_the_rest() or
-                self.takes.are_all(self.batches) or
+                self.own is not None and self.takes.are_all(
+                    self.own, self.batches) or
                 self.has_taken_all() and self.takes.held(self.batches) == 0)
 
     def has_taken_all(self):
@@ -74,8 +82,10 @@ class Loop(Begun):
 
     def dropped_the_rest(self):
         """Whether what is left makes no batch."""
-        return self.own is not None and self.takes.drops(
-            self.own, self.batches)
+        return self.drops(self.received())
+
+    def drops(self, units):
+        return self.own is not None and self.takes.drops(self.own, units)
 
     def broke_off(self):
         """Whether a failure ended it, and not its end."""
@@ -153,6 +163,16 @@ class Loop(Begun):
                 "not get them: pass the DataLoader batch_sampler="
                 "CountedBatchSampler(BatchSampler(yours, batch_size, "
                 "drop_last), sampler) instead")
+
+    def check_named(self):
+        """That one knows whether the epoch begins again, so that there is a
+        state."""
+        if self.named:
+            raise RuntimeError(
+                f"set_epoch({self.epoch}) came after the last batch of epoch "
+                f"{self.epoch}, in its loop: nobody knows whether the next loop "
+                "begins it again. Call set_epoch before a loop, or "
+                f"begin({self.epoch}) here to begin it again")
 
     def check_end(self):
         """Whether so many batches can be those of the sampler."""

@@ -83,7 +83,7 @@ class _Counted:
             self.loader._counts._finish(loop)
 
     def _refuse(self):
-        if self.ended:
+        if self.ended or self.loop.done:
             raise StopIteration
         raise RuntimeError(
             "this loop cannot continue: another loop over its sampler, "
@@ -130,7 +130,8 @@ class _Stateful:
 
     def _wrap(self):
         takes = self._look()
-        check_length(getattr(self, "loader", self), self._counts, takes)
+        self._short = check_length(getattr(self, "loader", self), self._counts,
+                                   takes)
         self._counts._varies = takes.counted is not None
         self._counts._loader = weakref.ref(self)
 
@@ -189,7 +190,8 @@ class StatefulLoader(_Around, Fixed, _Stateful):
     """
 
     _inner, _fixed, _last = "loader", ("items", "sampler"), "_items"
-    _counts = _items = None     # Its own, whatever the loader has.
+    # Its own, whatever the loader has.
+    _counts, _items, _short = None, None, False
 
     def __init__(self, loader, sampler, items=None):
         _check_kind(type(self).__name__, sampler)
@@ -202,7 +204,7 @@ class StatefulLoader(_Around, Fixed, _Stateful):
         self._wrap()
 
     def _look(self):
-        return look_into(self.loader, self._counts, self._items)
+        return look_into(self.loader, self._counts, self._items, self._short)
 
     def __iter__(self):
         return _Counted(self, functools.partial(iter, self.loader))
@@ -258,7 +260,7 @@ class CountingDataLoader(_Stateful, DataLoader):
         self._wrap()
 
     def _look(self):
-        return look_into(self, self._counts, None)
+        return look_into(self, self._counts)
 
     def __iter__(self):
         return _Counted(self, super().__iter__)

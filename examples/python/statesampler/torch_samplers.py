@@ -86,6 +86,8 @@ class _Resumable(Fixed, Steps):
         self._uncounted = None  # Where the first loop did that nothing counts,
                                 # since the place was known.
         self._begun = None      # Where the last loop began.
+        self._ended = None      # The epoch that has ended, until the next one
+                                # is named or begun.
         self._loader = None     # A StatefulLoader, weakly.
         self._loaded = 0, 0     # The epoch and step of the loaded state.
         self._anew = None       # Those from which batches count instead, as
@@ -114,6 +116,7 @@ class _Resumable(Fixed, Steps):
         return iterate(self)
 
     def _turn_over(self):
+        self._ended = self._cursor.epoch
         self._cursor.turn_over()
         self._share()
 
@@ -155,7 +158,7 @@ class _Resumable(Fixed, Steps):
             self._anew = self._cursor.epoch, self._cursor.step
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
-        self._loop = loop
+        self._loop, self._ended = loop, None
         self._varies = takes.counted is not None
         self._sizes |= {self._batch_said if takes.batch is None else
                         takes.batch}
@@ -299,8 +302,9 @@ class _Resumable(Fixed, Steps):
             loop.check_taken()
         self._loop = self._alone = None
         if loop is not None:
-            loop.over = True
-            if loop.complete() and not again:
+            loop.over, loop.done = True, loop.complete()
+            again = again or loop.named
+            if loop.done and not again:
                 self._turn_over()
                 return
             taken = loop.has_taken_all()
@@ -333,7 +337,7 @@ class _Resumable(Fixed, Steps):
         """Ends the current loop; continuing it is an error."""
         loop, alone = self._loop, self._alone
         self._loop = self._alone = None
-        self._uncounted = self._anew = None
+        self._uncounted = self._anew = self._ended = None
         if loop is not None:
             loop.over = True
         if alone is not None:
@@ -357,6 +361,23 @@ class _Resumable(Fixed, Steps):
                 "StatefulLoader(loader, sampler), around all that is between "
                 "(or CountingDataLoader), or say state_dict(epoch=, batches=)")
         self._settle()
+
+    def _left_at_end(self):
+        """Whether the loop was left after its epoch's last batch."""
+        loop = self._loop
+        return (loop is not None and not loop.goes_on() and not loop.named and
+                loop.complete())
+
+    def _here(self):
+        """A cursor at the place that questions are about: where the loop is,
+        and once it was left after its epoch's last batch, the start of the next
+        epoch."""
+        self._settle()
+        if not self._left_at_end():
+            return self._cursor
+        cursor = self._cursor.copy_at(self._loop.start + self._loop.total)
+        cursor.turn_over()
+        return cursor
 
     @locked
     def _finish(self, loop):
@@ -448,6 +469,7 @@ class _Resumable(Fixed, Steps):
         loop = self._loop
         if loop is not None:
             loop.check_whole()
+            loop.check_named()
         self._settle()
 
     def __len__(self):
@@ -463,8 +485,9 @@ class _Resumable(Fixed, Steps):
         loops, for the next one. None if there is no end."""
         self._settle_here()
         self._settle_whole()
-        end = self._cursor.own_steps
-        return None if end is None else max(end - self._cursor.step, 0)
+        cursor = self._here()
+        end = cursor.own_steps
+        return None if end is None else max(end - cursor.step, 0)
 
     @locked
     def __getstate__(self):
@@ -505,12 +528,10 @@ class _Resumable(Fixed, Steps):
         that of the next one."""
         if self._shared.in_worker():
             return self._shared.epoch
-        self._settle()
+        epoch = self._here().epoch
         if self._uncounted:
-            self._uncounted.told = self._cursor.epoch
-        loop = self._loop
-        left = loop is not None and not loop.goes_on() and loop.complete()
-        return (self._cursor.epoch + left) % 2**64
+            self._uncounted.told = epoch
+        return epoch
 
     @epoch.setter
     def epoch(self, epoch):
@@ -535,7 +556,11 @@ class _Resumable(Fixed, Steps):
                 "any epoch.)", stacklevel=3)
         self._settle()
         here, over = self._cursor.epoch, self._has_all()
-        if over and epoch in (here, (here + 1) % 2**64):
+        if over and epoch == here and loop is not None and loop.goes_on():
+            loop.named = True
+        elif over and epoch in (here, (here + 1) % 2**64):
+            if loop is not None:
+                loop.named = False
             self._close(again=epoch == here)
         elif epoch != here:
             if epoch == self._loaded[0]:
@@ -546,6 +571,7 @@ class _Resumable(Fixed, Steps):
         if first and first.told != epoch:   # This names it.
             self._note_uncounted()
             self._uncounted = alone and alone.begun
+        self._ended = None
         self._share()
 
     def _go_on_at(self, cursor):
@@ -597,7 +623,8 @@ class _Resumable(Fixed, Steps):
         start_iter does: after loading a state they continue from the value of
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
-        too."""
+        too. Between an epoch's last batch and the next loop, `batches` without
+        `epoch` raises RuntimeError."""
         loop = self._loop
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
@@ -609,11 +636,32 @@ class _Resumable(Fixed, Steps):
                 self._save()
             else:
                 cursor = self._after(batches, "batches")
+                self._refuse_two_epochs(batches, cursor.epoch)
+        if batches is not None:
+            cursor = self._past_the_rest(cursor)
         state = cursor.save()
         if loop is not None and not loop.asking and (
                 state == self._cursor.save()):
             loop.saved = loop.batches
         return self._as_dict(state, cursor, batches)
+
+    def _refuse_two_epochs(self, batches, epoch):
+        """An error for a number of batches that may be the trainer's of the
+        epoch that has ended."""
+        ended = self._loop.epoch if self._left_at_end() else self._ended
+        if ended is not None and batches:
+            raise RuntimeError(
+                f"epoch {ended} has ended, so batches={batches} may be of that "
+                f"or of epoch {epoch}: say epoch=")
+
+    def _past_the_rest(self, cursor):
+        """The cursor, or one at the epoch's end where the loop drops what is
+        left after it."""
+        begun = self._begun
+        if begun is None or begun.epoch != cursor.epoch or not (
+                begun.drops(cursor.step - begun.start)):
+            return cursor
+        return cursor.copy_at(begun.start + begun.total)
 
     def _in_epoch(self, epoch, batches):
         """A cursor after so many batches of an epoch."""
@@ -800,28 +848,26 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         self._settle()
         self._anew = self._cursor.epoch, self._cursor.step
 
-    def _batches(self, cursor=None):
+    def _batches(self, cursor):
         """A batch ends at the loaded place, which may be from a run with
         another batch_size."""
         if self.batch_size is None:
             raise ValueError("at, locate, start_iter and batches need a "
                              "sampler with a batch_size")
-        (epoch, step), cursor = self._anew or self._loaded, (
-            cursor or self._cursor)
+        epoch, step = self._anew or self._loaded
         if cursor.num_steps is not None and epoch != cursor.epoch:
             return self.batch_size, 0
         if step == cursor.num_steps:    # after a last batch that may be short
             step = cursor.base
         return self.batch_size, -step % self.batch_size
 
-    def _known(self, unit):
+    def _known(self, unit, cursor):
         """All since ranks changed, if batches of this size have led from there
         to the loaded place."""
         (_, short), base, (epoch, step) = (
-            self._batches(), self._cursor.base, self._anew or self._loaded)
+            self._batches(cursor), cursor.base, self._anew or self._loaded)
         others = self._anew or self._sizes - {None, unit}
-        others = others and (self._cursor.num_steps is None or
-                             epoch == self._cursor.epoch)
+        others = others and (cursor.num_steps is None or epoch == cursor.epoch)
         return step if others or (short + base) % unit else base
 
 

@@ -750,6 +750,113 @@ class Copies(unittest.TestCase):
                     del sampler
                     self.assertEqual(len(list(double)), len(double))
 
+    def test_questions_after_the_last_batch(self):
+        """Of a loop that was left there, they are about the next epoch."""
+        for drop_last in False, True:
+            sampler = Distributed(range(22), 1, 0, batch_size=4)
+            loader = DataLoader(range(22), 4, sampler=sampler,
+                                        drop_last=drop_last)
+            loop = iter(loader)
+            for _ in itertools.islice(loop, len(loader)):
+                self.assertEqual(sampler.epoch, 0)
+            last = sampler.state_dict(), sampler.state_dict(
+                batches=len(loader))
+            self.assertEqual(raw(last[0]), raw(last[1]))
+            self.assertEqual(sampler.start_iter, len(loader))
+            del loop
+            other = Distributed(range(22), 1, 0, batch_size=4)
+            other.begin(1)
+            for ask in (lambda one: one.epoch, lambda one: one.remaining,
+                        lambda one: one.start_iter, lambda one: one.at(2),
+                        lambda one: one.locate(7), lambda one: one.padding(5),
+                        lambda one: raw(one.state_dict(
+                            epoch=one.epoch, batches=one.start_iter)),
+                        lambda one: raw(one.state_dict(batches=0))):
+                self.assertEqual(ask(sampler), ask(other))
+            with self.assertRaisesRegex(RuntimeError, "say epoch="):
+                sampler.state_dict(batches=len(loader))
+            self.assertEqual(raw(sampler.state_dict(
+                batches=len(loader), epoch=0)), raw(last[0]))
+            sampler.set_start_iter(2)
+            other.set_start_iter(2)
+            self.assertEqual(list(sampler), list(other))
+
+    def test_a_number_of_batches_between_epochs(self):
+        """It may be the trainer's of the epoch that has ended."""
+        for name in None, "set_epoch", "begin", "load":
+            sampler = Distributed(range(22), 1, 0, batch_size=4)
+            loader = DataLoader(range(22), 4, sampler=sampler)
+            for _ in loader:
+                pass
+            if name == "load":
+                sampler.load_state_dict(sampler.state_dict())
+            elif name:
+                getattr(sampler, name)(1)
+            if name is None:
+                with self.assertRaisesRegex(RuntimeError, "say epoch="):
+                    sampler.state_dict(batches=3)
+                next(iter(loader))
+            self.assertEqual(raw(sampler.state_dict(batches=3)),
+                             raw(sampler.state_dict(batches=3, epoch=1)))
+
+    def test_the_epoch_named_in_its_loop(self):
+        """After the last batch nobody knows whether it begins again, until the
+        loop ends."""
+        for named in 0, 1:
+            sampler = Distributed(range(22), 1, 0, batch_size=4)
+            loader = DataLoader(range(22), 4, sampler=sampler)
+            for number, _ in enumerate(loader, 1):
+                if named == 0 or number == 6:
+                    sampler.set_epoch(named)
+                if number < 6:
+                    sampler.state_dict()
+                elif named == 0:
+                    for ask in (sampler.state_dict,
+                                lambda: sampler.remaining,
+                                lambda: copy.copy(sampler)):
+                        with self.assertRaisesRegex(RuntimeError,
+                                                    "set_epoch.0. came"):
+                            ask()
+            self.assertEqual((number, sampler.epoch), (6, 1))
+            begun = Distributed(range(22), 1, 0)
+            begun.begin(1)
+            self.assertEqual(raw(sampler.state_dict()), raw(begun.state_dict()))
+
+    def test_left_where_too_little_is_left(self):
+        """A batch sampler, or a loader that hides its own, which drops the
+        last batch, has had all: also in a loop that began amid the epoch."""
+        def counted(sampler):
+            return DataLoader(
+                range(23), batch_sampler=CountedBatchSampler(
+                    BatchSampler(sampler, 6, True), sampler))
+
+        def hidden(sampler):
+            class Hides:
+                def __init__(self, loader):
+                    self.inside = loader
+
+                def __iter__(self):
+                    return iter(self.inside)
+
+                def __len__(self):
+                    return len(self.inside)
+            return StatefulLoader(Hides(Uncounted(
+                range(23), 6, sampler=sampler, drop_last=True)), sampler, 6)
+
+        for make in counted, hidden:
+            for first in 0, 1, 2:
+                before = Distributed(range(23), 1, 0)
+                loop = iter(make(before))
+                for _ in range(first):
+                    next(loop)
+                sampler = Distributed(range(23), 1, 0)
+                sampler.load_state_dict(before.state_dict())
+                loader = make(sampler)
+                for _ in itertools.islice(iter(loader), 3 - first):
+                    self.assertEqual(sampler.epoch, 0)
+                self.assertEqual(sampler.epoch, 1)
+                self.assertEqual(len(list(loader)), 3)
+
     def test_a_copy_after_the_last_batch(self):
         """It has no empty loop: it begins the next epoch."""
         for make, over in (
