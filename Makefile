@@ -1,7 +1,7 @@
 # statesampler.h needs no build: copy it. This Makefile builds the demo, the
 # examples, the tests and the benchmarks, all under build/:
 #     make demo           train, kill, resume on another number of ranks, and
-#                         compare: C only, about 15 seconds; FILES="a b" trains
+#                         compare: C only, about 10 seconds; FILES="a b" trains
 #                         on these files
 #     make examples       build the examples: build/quickstart and so on
 #     make check          the core tests, with a C compiler alone: a minute
