@@ -22,6 +22,7 @@
 # compile as C++ (CC=g++). Each product has a Makefile of its own in its folder
 # of examples, and tests/ has one. Their targets can be made here too: those of
 # tests and packaging by their names, and
+#     make storm          kill whole runs of all products at random moments
 #     make boards         train on emulated boards
 #     make web            build the JavaScript module and the page; web-test and
 #                         so on make the other targets of examples/js
@@ -86,7 +87,7 @@ clean:
 DOWN = $(MAKE) --no-print-directory -C
 
 mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-crash newest scale histories storm quality quality-rounds vectors: \
+crash newest scale histories quality quality-rounds vectors: \
     | $(filter deps deps-prove test,$(MAKECMDGOALS))
 	@$(DOWN) tests $@
 build/test/% build/fuzz/% build/quality/%: always
@@ -104,6 +105,8 @@ torch-%: always
 	@$(DOWN) examples/python $*
 boards:
 	@$(DOWN) examples/boards run
+storm: | $(filter deps test,$(MAKECMDGOALS))
+	@$(DOWN) examples/tests storm
 packages release install uninstall bare:
 	@$(DOWN) examples/packaging $@
 
@@ -195,6 +198,6 @@ always:
 
 .PHONY: help demo examples check test tests bench bench-figures gpu clean \
     mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity \
-    sizes crash newest scale histories storm quality quality-rounds vectors \
-    web trainer torch boards packages release install uninstall bare deps \
-    deps-npm always
+    sizes crash newest scale histories quality quality-rounds vectors \
+    web trainer torch boards storm packages release install uninstall bare \
+    deps deps-npm always

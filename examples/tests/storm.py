@@ -1,5 +1,5 @@
 """Kills real runs at random moments, and compares what they end in:
-    python3 tests/fuzz/storm.py KILLS [SEED]
+    python3 examples/tests/storm.py KILLS [SEED]
 from the root of the repository; make storm builds what it needs. The kills are
 shared out among the demo's model, the trainer over MPI, PyTorch's processes
 and the page in Chromium, or those of these kinds (demo, trainer, torch, page)
