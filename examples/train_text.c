@@ -54,6 +54,7 @@ static uint32_t num_texts, world_size;
 static statesampler_source sources[BATCH][TEXTS];
 static statesampler_mix mixes[BATCH]; /* one for each rank */
 static checkpoint now;
+static uint32_t pairs[BYTES][BYTES], firsts[BYTES]; /* of the bigram model */
 
 /* --- The model ------------------------------------------------------------ */
 
@@ -102,28 +103,23 @@ static void learn(const unsigned char *next, const float *gradient)
 }
 
 /* Prints the bits per held-out byte of the model, and of a bigram model: that
-   predicts a byte from the one before it, by counts of all bytes so far, each
-   plus a 16th. */
+   predicts a byte from the one before it, by the counts of pairs, each plus a
+   16th. */
 static void evaluate(void)
 {
-    uint32_t pairs[BYTES][BYTES] = {{0}}, firsts[BYTES] = {0};
     float gradient[BYTES];
     double model = 0, bigram = 0, count = 0;
     const text *t;
     size_t i;
 
     for (t = texts; t < texts + num_texts; t++) {
-        for (i = CONTEXT; i < t->size; i++) {
-            uint32_t *first = &firsts[t->bytes[i - 1]];
-            uint32_t *pair = &pairs[t->bytes[i - 1]][t->bytes[i]];
+        for (i = t->held_out; i < t->size; i++) {
+            const unsigned char first = t->bytes[i - 1];
 
-            if (i >= t->held_out) {
-                model += predict(t->bytes + i, gradient);
-                bigram += log2((*first + BYTES / 16.) / (*pair + 1 / 16.));
-                count++;
-            }
-            ++*first;
-            ++*pair;
+            model += predict(t->bytes + i, gradient);
+            bigram += log2((firsts[first] + BYTES / 16.) /
+                           (pairs[first][t->bytes[i]] + 1 / 16.));
+            count++;
         }
     }
     printf("held out: %.3f bits per byte, a bigram model has %.3f\n",
@@ -135,12 +131,17 @@ static void evaluate(void)
 static void read_text(const char *path)
 {
     text *t = &texts[num_texts++];
+    size_t i;
 
     example_file(path, statesampler_load_file(path, t->bytes, sizeof t->bytes,
                                               &t->size));
     if (t->size < 1000)
         example_fail(1, "%s: too short to train on", path);
     t->held_out = t->size - t->size / 10;
+    for (i = CONTEXT; i < t->held_out; i++) {
+        firsts[t->bytes[i - 1]]++;
+        pairs[t->bytes[i - 1]][t->bytes[i]]++;
+    }
 }
 
 /* The stream of a text is its hash, so that a state of other texts is refused.
