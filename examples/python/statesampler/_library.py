@@ -225,6 +225,7 @@ _FUNCTIONS = (
     (None, [_pointer, _pointer, _size], "audit_add"),
     (None, [_pointer, _pointer], "audit_merge"),
     (_int, [_pointer, _u64], "audit_check"),
+    (_u64, [_pointer, _u64], "groups_first"),
     (ctypes.c_char_p, [_int], "any_error"),
     (_u32, [], "version"),
     (_int, [_pointer, _u32, _u32, _sets(Desc)], "source_init"),
@@ -302,6 +303,7 @@ _FUNCTIONS = (
     (_size, [_pointer, _u64, _u64, _pointer, _pointer], "pack_plan"),
     (_int, [_pointer, _sets(Desc), _pointer, _u64, _pointer, _pointer, _u64],
      "spread_init"),
+    (None, [_pointer, _pointer, _u64, _pointer, _size], "groups_fill"),
     (None, [_pointer, _pointer, _size], "spread_map"),
     (_size, [_pointer, _pointer, _size, _pointer, _pointer], "spread_batches"))
 
