@@ -9,10 +9,10 @@ from torch.utils.data import BatchSampler, DataLoader
 from ._arguments import length_if_any
 from .torch_samplers import _Resumable
 
-# Each batch is what the sampler gave, cut by batch_size and drop_last. Others'
-# take another batch_size amid a loop.
-_OTHERS = "torch.BatchSampler", "torchdata.BatchSampler"
-_PLAIN = *_OTHERS, "statesampler.Batches"
+# Each batch is what the sampler gave, cut by batch_size and drop_last. But for
+# ours they take another batch_size amid a loop.
+_OURS = "statesampler.Batches"
+_PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", _OURS
 
 # Those that give the batches of the one inside, or some of them.
 _KEEP = ("accelerate.BatchSamplerShard", "accelerate.SkipBatchSampler",
@@ -83,7 +83,6 @@ class Takes:
         self.ahead = ahead      # At most so many batches are taken ahead.
         # The same, if all is well, where something unknown may read ahead.
         self.far = None
-        self.short = False      # The loader says that it drops the last batch.
         self.plain = None       # That of _OTHERS which cuts batches.
         # What all batches of indices take; 0: any sizes; None: no batches.
         self.batch = None if counted is None else 0
@@ -102,8 +101,7 @@ class Takes:
 
     def drops(self, own, units):
         """Whether what is left after so many units is no batch."""
-        return (self.counted is None and self.drops_last and
-                units >= self.whole(own))
+        return self.drops_last and units >= self.whole(own)
 
     def held(self, batches):
         """How many samples these took and do not have. Negative: unknown."""
@@ -124,20 +122,6 @@ class Takes:
                 f"the batch sampler holds back {held} of the samples that it "
                 "took, which a run that loads a state would not get: let it "
                 "take what it returns, or save where it holds nothing")
-
-    def are_all(self, own, batches):
-        """Whether so many are all of a loader that says that it drops the last
-        batch, or of a batch sampler that leaves out a few at its end, with
-        torch's len(): too few are left for another."""
-        if self.counted is None:
-            return self.short and own - self.after(batches) < self.unit
-        inner = getattr(self.counted, "batch_sampler", None)
-        return (isinstance(inner, BatchSampler) and
-                getattr(inner, "drop_last", False) and
-                type(inner).__len__ is BatchSampler.__len__ and
-                0 <= self.held(batches) and
-                own - self.after(batches) + self.held(batches) <
-                inner.batch_size)
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
@@ -186,10 +170,9 @@ def _batches_of(base):
     return batches
 
 
-def look_into(loader, sampler, items=None, short=False):
+def look_into(loader, sampler, items=None):
     """What a loader takes of a sampler. An error if it would do its work
-    again, or if nobody can know. short: the loader's len() leaves out a last
-    batch that is not full."""
+    again, or if nobody can know."""
     if loader is sampler:
         if items not in (None, 1):
             _refuse_items(items, 1)
@@ -226,9 +209,9 @@ def look_into(loader, sampler, items=None, short=False):
         takes.batch = takes.unit
         _check_batch_size(sampler, takes)
     inner = _known(layers)[1]
-    if takes.counted is None and _name(type(inner)) in _OTHERS:
+    if takes.counted is None and _is_plain(inner, sampler) and (
+            _name(type(inner)) != _OURS):
         takes.plain = inner
-    takes.short = short and takes.told
     if loader is not base:
         takes.far = _FAR + getattr(base, "num_workers", 0) * (
             getattr(base, "prefetch_factor", 0) or 0)
@@ -260,14 +243,25 @@ def _takes(base, layers, sampler, at_once, elsewhere):
     known, inner = _known(layers)
     for each in _counted(known):
         if each.sampler is sampler:
-            return Takes(None, counted=each, at_once=at_once,
-                         elsewhere=elsewhere)
+            takes = Takes(None, counted=each, at_once=at_once,
+                          elsewhere=elsewhere)
+            if _is_plain(inner, sampler):
+                takes.drops_last = inner.drop_last
+                takes.cut = at_once * inner.batch_size
+            return takes
     if inner is sampler:
         return Takes(at_once, elsewhere=elsewhere)
-    if _name(type(inner)) in _PLAIN and inner.sampler is sampler:
+    if _is_plain(inner, sampler):
         return Takes(at_once * inner.batch_size, inner.drop_last,
                      elsewhere=elsewhere)
     return None
+
+
+def _is_plain(batches, sampler):
+    """Whether a batch sampler cuts what the sampler gives, no more."""
+    own = getattr(type(batches), "__iter__", None)
+    return (_name(type(batches)) in _PLAIN or own is BatchSampler.__iter__) and (
+        batches.sampler is sampler)
 
 
 def _known(layers):
@@ -426,13 +420,12 @@ def _check_batch_size(sampler, takes):
 
 def check_length(loader, sampler, takes):
     """A number of items that was passed, or found, must be that of an epoch.
-    (Only of a new loader: what is between may have asked for its length.)
-    Returns whether the length leaves out a last batch that is not full."""
+    (Only of a new loader: what is between may have asked for its length.)"""
     if takes.counted is not None:
-        return False
+        return
     batches, items = length_if_any(loader, sampler._len_of), sampler._length
     if None in (batches, items):
-        return False
+        return
     most = -(-items // takes.unit)
     # What cuts the batches of a loader inside may take all of them as full.
     full = -(-items // takes.cut) * -(-takes.cut // takes.unit)
@@ -441,4 +434,3 @@ def check_length(loader, sampler, takes):
             f"the loader has {batches} batches, but of {takes.unit} items each "
             f"the {items} of this {sampler._owner} make {most}: pass the right "
             "items=, counting those of all processes that accelerate deals to")
-    return batches < most

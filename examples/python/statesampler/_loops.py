@@ -46,12 +46,12 @@ class Loop(Begun):
         self.size = getattr(self.plain, "batch_size", None)
         self.over = False       # It may not go on.
         self.done = False       # It had all, so that its end may come.
-        self.named = False      # After all, set_epoch said this epoch: so the
-                                # next loop begins where this one did.
+        self.named = False      # After all, set_epoch said this epoch. So if
+                                # it is kept, the next one begins where it did.
         self.batches = 0        # Those that were returned.
         self.failed = 0         # Those that raised an exception since then.
         self.saved = None       # After how many of them a state was asked for.
-        self.room = takes.unit  # By so much less it may take than it counts.
+        self.room = takes.unit  # By less than this it may take less.
         self.smooth = False     # The last batch came, and was no first one.
         self.asking = False     # The loader inside is being asked for a batch.
         self.took_more = False  # Than the batches have, and those ahead.
@@ -64,6 +64,10 @@ class Loop(Begun):
         units = self.takes.after(self.batches)
         return units if self.total is None else min(units, self.total)
 
+    def begins_again(self):
+        """A loop that had all and was left has ended, whatever it called."""
+        return self.named and self.goes_on()
+
     def waits(self):
         """Whether it was asked for its first batch, and the sampler was not
         asked for anything yet: then a loader inside may begin."""
@@ -72,8 +76,6 @@ class Loop(Begun):
     def complete(self):
         """Whether the whole epoch was received."""
         return (self.dropped_the_rest() or
-                self.own is not None and self.takes.are_all(
-                    self.own, self.batches) or
                 self.has_taken_all() and self.takes.held(self.batches) == 0)
 
     def has_taken_all(self):
@@ -113,8 +115,14 @@ class Loop(Begun):
                 "the loader's iterator was made before, as by YOLO's "
                 "InfiniteDataLoader (use persistent_workers=True instead), or "
                 "a worker process iterates a copy of the sampler")
-        self.check_items(self.batches + self.failed + 1)
-        self.batches, self.failed = self.batches + self.failed, 0
+        now = self.batches + self.failed + 1
+        self.check_items(now)
+        if self.iteration is not None and self.takes.counted is None:
+            # What skips takes less for the last item of a batch, as for the
+            # last of any other.
+            less = self.takes.after(now) - self.iteration.taken()
+            self.room = min(self.room, max(less, 0) + 1)
+        self.batches, self.failed = now - 1, 0
         self.smooth = not self.takes.told
 
     def check_items(self, batches):
@@ -167,7 +175,7 @@ class Loop(Begun):
     def check_named(self):
         """That one knows whether the epoch begins again, so that there is a
         state."""
-        if self.named:
+        if self.begins_again():
             raise RuntimeError(
                 f"set_epoch({self.epoch}) came after the last batch of epoch "
                 f"{self.epoch}, in its loop: nobody knows whether the next loop "

@@ -132,8 +132,7 @@ class Steps:
         a RoundRobinBatchSampler or PackedBatchSampler always: load an earlier
         state instead."""
         cursor = self._after(start_iter, "start_iter")
-        if self._left_at_end():
-            self._close()
+        self._end_what_was_left()
         begun = min(cursor, self._cursor, key=lambda each: each.step)
         with self._steered(lambda run: run.seek(cursor.step), begun.save()):
             self._warn_of_a_look(4)

@@ -130,8 +130,7 @@ class _Stateful:
 
     def _wrap(self):
         takes = self._look()
-        self._short = check_length(getattr(self, "loader", self), self._counts,
-                                   takes)
+        check_length(getattr(self, "loader", self), self._counts, takes)
         self._counts._varies = takes.counted is not None
         self._counts._loader = weakref.ref(self)
 
@@ -190,8 +189,7 @@ class StatefulLoader(_Around, Fixed, _Stateful):
     """
 
     _inner, _fixed, _last = "loader", ("items", "sampler"), "_items"
-    # Its own, whatever the loader has.
-    _counts, _items, _short = None, None, False
+    _counts = _items = None     # Its own, whatever the loader has.
 
     def __init__(self, loader, sampler, items=None):
         _check_kind(type(self).__name__, sampler)
@@ -204,7 +202,7 @@ class StatefulLoader(_Around, Fixed, _Stateful):
         self._wrap()
 
     def _look(self):
-        return look_into(self.loader, self._counts, self._items, self._short)
+        return look_into(self.loader, self._counts, self._items)
 
     def __iter__(self):
         return _Counted(self, functools.partial(iter, self.loader))
