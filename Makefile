@@ -1,14 +1,13 @@
 # statesampler.h needs no build: copy it. This Makefile builds the demo, the
 # examples, the tests and the benchmarks, all under build/:
 #     make demo           train, kill, resume on another number of ranks, and
-#                         compare: C only, about 15 seconds; FILES="a b" trains
+#                         compare: C only, about 10 seconds; FILES="a b" trains
 #                         on these files
 #     make examples       build the examples: build/quickstart and so on
 #     make check          the core tests, with a C compiler alone: a minute
-#     make deps           install what the tests need: packages of Debian, and
-#                         of npm in build/npm: 1.6 GB to download, 7.3 GB on
-#                         disk
-#     make deps-npm       install those of npm alone
+#     make deps           install what the tests need: 1.6 GB to download, 7.3
+#                         GB on disk
+#     make deps-npm       install what they need of npm alone
 #     make test           run every test, by CTest: about 11 minutes;
 #                         ONLY=pattern runs those that match, JOBS so many at a
 #                         time; make tests is the same
@@ -20,8 +19,9 @@
 #     make help           print the heads of all Makefiles, such as this text
 # Times are for two cores. CC and CFLAGS work as usual; the examples also
 # compile as C++ (CC=g++). Each product has a Makefile of its own in its folder
-# of examples, and tests/ has one. Their targets can be made here too: those of
-# tests and packaging by their names, and
+# of examples; tests/ and bench/ have one. Their targets can be made here too:
+# those of tests and packaging by their names, and
+#     make storm          kill whole runs of all products at random moments
 #     make boards         train on emulated boards
 #     make web            build the JavaScript module and the page; web-test and
 #                         so on make the other targets of examples/js
@@ -46,7 +46,8 @@ PYTHONDONTWRITEBYTECODE = 1
 export CC CFLAGS JOBS STB_FLAGS NVCC PYTHONDONTWRITEBYTECODE
 
 help:
-	@for file in Makefile tests/Makefile examples/*/Makefile; do \
+	@for file in Makefile tests/Makefile bench/Makefile \
+	    examples/*/Makefile; do \
 	    [ $$file = Makefile ] || \
 	        { echo; echo "--- make -C $${file%/Makefile} TARGET"; }; \
 	    sed -n '/^#/!q; s/^# //p' $$file; \
@@ -68,15 +69,7 @@ test: | $(filter deps,$(MAKECMDGOALS))
 tests: test # not the folder
 
 bench:
-	@MAKEFLAGS= sh bench/run.sh
-
-bench-figures:
-	@sh bench/run.sh figures
-
-gpu:
-	@if [ -n "$(NVCC)" ]; then \
-	    $(MAKE) --no-print-directory build/gpu && build/gpu; \
-	else echo 'skip gpu: nvcc is not installed'; fi
+	@$(DOWN) bench run
 
 clean:
 	rm -rf build
@@ -86,12 +79,20 @@ clean:
 DOWN = $(MAKE) --no-print-directory -C
 
 mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-crash newest scale histories storm quality quality-rounds vectors: \
+crash newest scale histories quality quality-rounds vectors: \
     | $(filter deps deps-prove test,$(MAKECMDGOALS))
 	@$(DOWN) tests $@
 build/test/% build/fuzz/% build/quality/%: always
 	@$(DOWN) tests ../$@
 
+deps:
+	@$(DOWN) tests deps
+deps-npm:
+	@$(DOWN) examples/js deps
+bench-figures:
+	@$(DOWN) bench figures
+gpu:
+	@$(DOWN) bench gpu
 web trainer:
 	@$(DOWN) examples/$(if $(filter web,$@),js,trainer)
 web-% build/web/%: always
@@ -104,6 +105,8 @@ torch-%: always
 	@$(DOWN) examples/python $*
 boards:
 	@$(DOWN) examples/boards run
+storm: | $(filter deps test,$(MAKECMDGOALS))
+	@$(DOWN) examples/tests storm
 packages release install uninstall bare:
 	@$(DOWN) examples/packaging $@
 
@@ -152,49 +155,10 @@ examples/%.svg: build/% examples/%.gp
 examples/turns.svg: build/turns
 	$< >$<.svg && cp $<.svg $@
 
-# For this machine's GPU; without one, for any since Turing.
-GPU_FLAGS ?= -O3 -arch=$(if $(wildcard /dev/nvidia0),native,sm_75) \
-    -Xcompiler=-fopenmp
-build/gpu: bench/gpu.cu statesampler.h
-	@mkdir -p $(@D)
-	$(NVCC) $(GPU_FLAGS) '-DGPU_FLAGS="$(GPU_FLAGS)"' -I. -o $@ $<
-
-# --- Tools --------------------------------------------------------------------
-
-# What deps installs, for the tests.
-PACKAGES = g++ clang lld llvm libclang-rt-dev tcc nodejs npm node-typescript \
-    advancecomp chromium chromium-sandbox binaryen esbuild \
-    qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross \
-    gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
-    gcc-s390x-linux-gnu libc6-dev-s390x-cross \
-    gcc-i686-linux-gnu libc6-dev-i386-cross \
-    gcc-mips-linux-gnu libc6-dev-mips-cross \
-    gcc-m68k-linux-gnu libc6-dev-m68k-cross \
-    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross musl-tools \
-    gcc-arm-none-eabi qemu-system-arm gcc-avr avr-libc arduino-core-avr \
-    libsimavr-dev python3-yaml \
-    gcc-riscv64-unknown-elf qemu-system-misc \
-    gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 wine wine64 \
-    cmake ninja-build meson debootstrap \
-    pkg-config libstb-dev python3 python3-numpy gnuplot-nox python3-torch \
-    python3-build python3-pip python3-setuptools python3-venv python3-wheel \
-    python3-wheel-whl mypy \
-    dieharder pmccabe afl++ strace valgrind \
-    libopenmpi-dev openmpi-bin libopenblas-dev libyaml-dev procps \
-    luajit mono-mcs mono-runtime rustc golang-go \
-    libfann-dev libtorch-dev libfaiss-dev \
-    wamerican wdutch wfrench witalian wngerman wspanish
-
-deps:
-	@sh tests/deps.sh $(PACKAGES)
-	@$(DOWN) examples/js deps
-deps-npm:
-	@$(DOWN) examples/js deps
-
 always:
 
 .PHONY: help demo examples check test tests bench bench-figures gpu clean \
     mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity \
-    sizes crash newest scale histories storm quality quality-rounds vectors \
-    web trainer torch boards packages release install uninstall bare deps \
-    deps-npm always
+    sizes crash newest scale histories quality quality-rounds vectors \
+    web trainer torch boards storm packages release install uninstall bare \
+    deps deps-npm always

@@ -1,17 +1,17 @@
 /* train_text.c - a small language model that survives being killed.
 
-       make examples && build/train_text --checkpoint run README.md
+       make examples && build/train_text 4 checkpoint README.md
 
-   It learns to predict the next byte of a text from the eight before it. Each
+   It learns to predict the next byte of a text from the four before it. Each
    file is a dataset; the datasets take turns by weight. All of a run that must
-   outlive the process is in one struct, which is saved every few steps, and the
-   next start goes on from there. `make demo` kills it.
+   outlive the process is in one struct, which is saved four times in an epoch,
+   and the next start goes on from there. `make demo` kills it.
 
-   A run gives the same weights, bit for bit, on any number of ranks, for two
-   reasons. A step has the same samples however many ranks share them. And their
-   gradients are added in the order of positions, so that floating point rounds
-   in the same way. Here the ranks of a data-parallel job are simulated one
-   after the other. For processes, and real work, see examples/trainer. */
+   A run ends with the same weights, bit for bit, on any number of ranks, for
+   two reasons. A step has the same samples however many ranks share them. And
+   their gradients are added in the order of positions, so that floating point
+   rounds in the same way. Here the ranks of a data-parallel job are simulated
+   one after the other. For processes, and real work, see examples/trainer. */
 #define STATESAMPLER_IMPLEMENTATION
 #define STATESAMPLER_HOSTED
 #include "statesampler.h"
@@ -20,449 +20,266 @@
 #include <math.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-#define restrict __restrict /* as gcc and clang call it there */
-#endif
-
-enum {
-    TEXTS = 16,           /* files at most */
-    TEXT_BYTES = 4 << 20, /* of a file at most */
-    GLOBAL_BATCH = 48,    /* samples in a step, over all ranks */
-    CONTEXT = 8,          /* bytes that the model sees */
-    HIDDEN = 64,          /* numbers that it makes of them */
-    BYTES = 256           /* bytes that may be next */
-};
+#define EPOCHS 6
+#define TEXTS 16u
+#define BATCH 48u  /* samples in a step, over all ranks */
+#define CONTEXT 4u /* bytes that the model sees */
+#define ROWS 2048u /* of its weights */
+#define BYTES 256u /* that may be next */
 
 static const char usage[] =
-    "usage: train_text [options] FILE...\n"
-    "\n"
-    "Trains a small model to predict the next byte of up to 16 files of 4 MB.\n"
+    "usage: train_text RANKS CHECKPOINT FILE...\n\n"
+    "Trains a small model for 6 epochs to predict the next byte of up to 16\n"
+    "files of 4 MB, on data-parallel ranks that are simulated in this process.\n"
     "Files take turns by weight: of three files, 3 : 2 : 1. The last tenth of\n"
-    "each is held out. A step has 48 samples of one file.\n"
-    "\n"
-    "  --ranks N          data-parallel ranks, simulated in this process (4)\n"
-    "  --epochs N         (4)\n"
-    "  --every N          save every N steps (500)\n"
-    "  --checkpoint FILE  save there, and go on from there if it exists\n"
-    "  --weights FILE     write the final weights there, as 32-bit floats\n";
-
-/* --- The texts ----------------------------------------------------------- */
+    "each is held out. If CHECKPOINT is there, the run goes on from it.\n";
 
 /* A sample is a byte that has a whole context and is not held out. */
 typedef struct text {
-    unsigned char bytes[TEXT_BYTES];
+    unsigned char bytes[4 << 20];
+    size_t held_out; /* where the last tenth begins; training never sees it */
     size_t size;
-    const unsigned char *samples;  /* up to the held-out bytes */
-    const unsigned char *held_out; /* the last tenth; training never sees it */
-    const unsigned char *end;
 } text;
 
-static void text_read(text *t, const char *path)
+/* All of a run that must outlive the process. */
+typedef struct checkpoint {
+    float weights[ROWS][BYTES];
+    unsigned char mix[STATESAMPLER_MIX_STATE_BYTES(TEXTS)]; /* or shorter */
+    statesampler_audit audit; /* of this epoch, all ranks */
+    uint64_t hash;            /* of all above */
+} checkpoint;
+
+static text texts[TEXTS];
+static uint32_t num_texts, world_size;
+static statesampler_source sources[BATCH][TEXTS];
+static statesampler_mix mixes[BATCH]; /* one for each rank */
+static checkpoint now;
+static uint32_t pairs[BYTES][BYTES], firsts[BYTES]; /* of the bigram model */
+
+/* --- The model ------------------------------------------------------------ */
+
+/* The last `length` bytes have a row of weights: a score for each byte that may
+   be next. Those with the same hash share one. */
+static float *row_of(const unsigned char *next, size_t length)
 {
+    return now.weights[statesampler_hash(0, next - length, length) % ROWS];
+}
+
+/* Adds the rows of the last byte, the last two and so on. Sets the gradient of
+   the loss: the predicted distribution minus the true one. Returns the loss in
+   bits. */
+static double predict(const unsigned char *next, float *gradient)
+{
+    float sum = 0;
+    double loss;
+    size_t length, i;
+
+    memset(gradient, 0, BYTES * sizeof *gradient);
+    for (length = 1; length <= CONTEXT; length++) {
+        const float *row = row_of(next, length);
+
+        for (i = 0; i < BYTES; i++)
+            gradient[i] += row[i];
+    }
+    for (i = 0; i < BYTES; i++)
+        sum += gradient[i] = expf(gradient[i]);
+    loss = log2((double)sum / (double)gradient[*next]);
+    for (i = 0; i < BYTES; i++)
+        gradient[i] /= sum;
+    gradient[*next] -= 1;
+    return loss;
+}
+
+static void learn(const unsigned char *next, const float *gradient)
+{
+    size_t length, i;
+
+    for (length = 1; length <= CONTEXT; length++) {
+        float *row = row_of(next, length);
+
+        for (i = 0; i < BYTES; i++)
+            row[i] -= gradient[i] / 32;
+    }
+}
+
+/* Prints the bits per held-out byte of the model, and of a bigram model: that
+   predicts a byte from the one before it, by the counts of pairs, each plus a
+   16th. */
+static void evaluate(void)
+{
+    float gradient[BYTES];
+    double model = 0, bigram = 0, count = 0;
+    const text *t;
+    size_t i;
+
+    for (t = texts; t < texts + num_texts; t++) {
+        for (i = t->held_out; i < t->size; i++) {
+            const unsigned char first = t->bytes[i - 1];
+
+            model += predict(t->bytes + i, gradient);
+            bigram += log2((firsts[first] + BYTES / 16.) /
+                           (pairs[first][t->bytes[i]] + 1 / 16.));
+            count++;
+        }
+    }
+    printf("held out: %.3f bits per byte, a bigram model has %.3f\n",
+           model / count, bigram / count);
+}
+
+/* --- The run -------------------------------------------------------------- */
+
+static void read_text(const char *path)
+{
+    text *t = &texts[num_texts++];
+    size_t i;
+
     example_file(path, statesampler_load_file(path, t->bytes, sizeof t->bytes,
                                               &t->size));
     if (t->size < 1000)
         example_fail(1, "%s: too short to train on", path);
-    t->samples = t->bytes + CONTEXT;
-    t->end = t->bytes + t->size;
-    t->held_out = t->end - t->size / 10;
+    t->held_out = t->size - t->size / 10;
+    for (i = CONTEXT; i < t->held_out; i++) {
+        firsts[t->bytes[i - 1]]++;
+        pairs[t->bytes[i - 1]][t->bytes[i]]++;
+    }
 }
 
-/* --- The model ----------------------------------------------------------- */
-
-/* Adds up a vector for each byte of the context, sets what is negative to 0,
-   and makes of that a score for each byte that may be next. */
-typedef struct model {
-    float context[CONTEXT][BYTES][HIDDEN];
-    float output[HIDDEN][BYTES];
-} model;
-
-/* The vectors begin at random, all scores at 0. */
-static void model_init(model *m, const statesampler *sampler)
+/* The stream of a text is its hash, so that a state of other texts is refused.
+   UNEVEN and ALL: every sample comes once in an epoch. The last step of a text
+   is shorter, and may be empty on some ranks. */
+static void begin_rank(uint32_t rank)
 {
-    float *vectors = &m->context[0][0][0];
     uint32_t i;
 
-    for (i = 0; i < CONTEXT * BYTES * HIDDEN; i++)
-        vectors[i] =
-            (float)(statesampler_sample_seed(sampler, 0, i) >> 40) / (1 << 25) -
-            0.25f;
-}
-
-/* What a rank computes for one sample. */
-typedef struct trace {
-    const unsigned char *next; /* the byte to predict; its context ends there */
-    float hidden[HIDDEN];
-    float d_hidden[HIDDEN], d_output[BYTES]; /* derivatives of the loss */
-    double loss;                             /* in bits */
-} trace;
-
-/* Compilers can vectorize this without changing a result. */
-static void add_scaled(float *restrict to, const float *restrict from,
-                       float scale, int count)
-{
-    int i;
-
-    for (i = 0; i < count; i++)
-        to[i] += scale * from[i];
-}
-
-/* Eight sums side by side, as compilers may not reorder a single one. */
-static float dot(const float *a, const float *b, int count)
-{
-    float sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-    int i, j;
-
-    for (i = 0; i < count; i += 8) {
-        for (j = 0; j < 8; j++)
-            sum[j] += a[i + j] * b[i + j];
-    }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
-           ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-}
-
-/* Computes the loss, and d_output: the predicted distribution minus the true
-   one. */
-static void forward(trace *s, const model *m, const unsigned char *next)
-{
-    float *output = s->d_output, top, sum = 0;
-    int i;
-
-    s->next = next;
-    memset(s->hidden, 0, sizeof s->hidden);
-    for (i = 0; i < CONTEXT; i++)
-        add_scaled(s->hidden, m->context[i][next[i - CONTEXT]], 1, HIDDEN);
-    memset(output, 0, sizeof s->d_output);
-    for (i = 0; i < HIDDEN; i++) {
-        if (s->hidden[i] < 0)
-            s->hidden[i] = 0;
-        add_scaled(output, m->output[i], s->hidden[i], BYTES);
-    }
-    top = output[0];
-    for (i = 1; i < BYTES; i++)
-        top = output[i] > top ? output[i] : top;
-    s->loss = (double)top - (double)output[*next];
-    for (i = 0; i < BYTES; i++) {
-        output[i] = expf(output[i] - top);
-        sum += output[i];
-    }
-    s->loss = (s->loss + log((double)sum)) / log(2);
-    for (i = 0; i < BYTES; i++)
-        output[i] /= sum;
-    output[*next] -= 1;
-}
-
-static void backward(trace *s, const model *m)
-{
-    int i;
-
-    for (i = 0; i < HIDDEN; i++)
-        s->d_hidden[i] =
-            s->hidden[i] > 0 ? dot(m->output[i], s->d_output, BYTES) : 0;
-}
-
-/* A step of gradient descent. Each weight has its gradients added in the order
-   of positions, whichever ranks the samples came from. */
-static void descend(model *m, const trace *traces, size_t count, float rate)
-{
-    size_t k;
-    int i;
-
-    for (k = 0; k < count; k++) {
-        const trace *s = &traces[k];
-
-        for (i = 0; i < HIDDEN; i++)
-            add_scaled(m->output[i], s->d_output, -rate * s->hidden[i], BYTES);
-        for (i = 0; i < CONTEXT; i++)
-            add_scaled(m->context[i][s->next[i - CONTEXT]], s->d_hidden, -rate,
-                       HIDDEN);
-    }
-}
-
-/* --- The run ------------------------------------------------------------- */
-
-/* All of a run that must outlive the process. */
-typedef struct checkpoint {
-    model weights;
-    /* A state of fewer texts is shorter. */
-    unsigned char mix[STATESAMPLER_MIX_STATE_BYTES(TEXTS)];
-    uint64_t texts, epochs;   /* that a run must have to go on */
-    uint64_t step;            /* in all epochs */
-    statesampler_audit audit; /* of this epoch, all ranks */
-    double loss;              /* the sum of this epoch's samples */
-    uint64_t exact; /* epochs that had each sample exactly once */
-    uint64_t hash;  /* of all above */
-} checkpoint;
-
-typedef struct run {
-    uint64_t world_size, epochs, every; /* options */
-    const char *path;                   /* of the checkpoint, or NULL */
-    const char *weights_path;           /* or NULL */
-    text texts[TEXTS];
-    uint32_t num_texts;
-    uint64_t samples, held_out; /* of all texts */
-    uint64_t steps;             /* of all epochs */
-    statesampler_mix mixes[GLOBAL_BATCH]; /* one for each rank */
-    statesampler_source sources[GLOBAL_BATCH][TEXTS];
-    trace traces[GLOBAL_BATCH]; /* of a step, in the order of positions */
-    checkpoint now;
-} run;
-
-/* The first of N texts has weight N, the last has 1. The stream of a text is
-   its hash, so that a state of other texts is refused. UNEVEN and ALL: every
-   sample comes once per epoch. The last step of a text is shorter, and may be
-   empty on some ranks. */
-static void rank_init(run *r, uint32_t rank)
-{
-    statesampler_source *sources = r->sources[rank];
-    uint32_t i;
-
-    for (i = 0; i < r->num_texts; i++) {
-        const text *t = &r->texts[i];
+    for (i = 0; i < num_texts; i++) {
         const statesampler_desc desc = {
-            .num_samples = (uint64_t)(t->held_out - t->samples),
-            .seed = 1,
-            .stream = statesampler_hash(0, t->bytes, t->size),
-            .rank = rank,
-            .world_size = (uint32_t)r->world_size,
-            .batch_size = (uint32_t)(GLOBAL_BATCH / r->world_size),
+            .num_samples = texts[i].held_out - CONTEXT,
+            .stream = statesampler_hash(0, texts[i].bytes, texts[i].size),
+            .rank = rank, .world_size = world_size,
+            .batch_size = BATCH / world_size,
             .tail = STATESAMPLER_TAIL_UNEVEN};
 
-        example_must(statesampler_init(&sources[i].sampler, &desc));
-        sources[i].weight = r->num_texts - i;
+        example_must(statesampler_init(&sources[rank][i].sampler, &desc));
+        sources[rank][i].weight = num_texts - i;
     }
-    example_must(statesampler_mix_init(&r->mixes[rank], sources, r->num_texts,
+    example_must(statesampler_mix_init(&mixes[rank], sources[rank], num_texts,
                                        STATESAMPLER_STOP_ALL));
 }
 
-static void run_init(run *r, int files, char **paths)
+static void say(const char *what)
 {
-    uint32_t i;
-
-    r->num_texts = (uint32_t)files;
-    for (i = 0; i < r->num_texts; i++) {
-        text *t = &r->texts[i];
-
-        text_read(t, paths[i]);
-        r->samples += (uint64_t)(t->held_out - t->samples);
-        r->held_out += (uint64_t)(t->end - t->held_out);
-    }
-    for (i = 0; i < r->world_size; i++)
-        rank_init(r, i);
-    r->steps = r->epochs * statesampler_mix_num_turns(&r->mixes[0]);
-    r->now.texts = r->num_texts;
-    r->now.epochs = r->epochs;
-    model_init(&r->now.weights, &r->sources[0][0].sampler);
-}
-
-/* --- Checkpoints --------------------------------------------------------- */
-
-static void say_step(const run *r, const char *what)
-{
-    printf("%s: step %" PRIu64 " of %" PRIu64 ", %.3f epochs\n", what,
-           r->now.step, r->steps,
-           (double)(r->now.step * r->epochs) / (double)r->steps);
+    printf("%s: %.3f of %d epochs\n", what,
+           (double)statesampler_mix_epoch(mixes) +
+               (double)statesampler_mix_turn(mixes) /
+               (double)statesampler_mix_num_turns(mixes), EPOCHS);
     fflush(stdout);
 }
 
 /* Whenever the process is killed, the file is the old one or the new one. */
-static void checkpoint_save(run *r)
+static void save(const char *path)
 {
-    if (!r->path)
-        return;
-    example_must(statesampler_mix_save(&r->mixes[0], r->now.mix,
-                                       sizeof r->now.mix));
-    r->now.hash = statesampler_hash(0, &r->now, offsetof(checkpoint, hash));
-    example_file(r->path,
-                 statesampler_save_file(r->path, &r->now, sizeof r->now));
-    say_step(r, "saved");
+    example_must(statesampler_mix_save(mixes, now.mix, sizeof now.mix));
+    now.hash = statesampler_hash(0, &now, offsetof(checkpoint, hash));
+    example_file(path, statesampler_save_file(path, &now, sizeof now));
+    say("saved");
 }
 
 /* Goes on from the checkpoint, if there is one. Every rank loads the same state
    and keeps its own rank, world size and batch size. */
-static void checkpoint_load(run *r)
+static void load(const char *path)
 {
-    int code = statesampler_load_file(r->path, &r->now, sizeof r->now, NULL);
-    size_t size = statesampler_mix_state_bytes(&r->mixes[0]);
-    uint64_t hash, rank;
+    int code = statesampler_load_file(path, &now, sizeof now, NULL);
+    size_t size = statesampler_mix_state_bytes(mixes);
+    uint32_t rank;
 
     if (STATESAMPLER_KIND(code) == STATESAMPLER_ENOFILE)
         return;
-    example_file(r->path, code);
-    hash = statesampler_hash(0, &r->now, offsetof(checkpoint, hash));
-    if (r->now.hash != hash)
-        example_fail(1, "%s: the checkpoint is damaged", r->path);
-    if (r->now.texts != r->num_texts || r->now.epochs != r->epochs)
-        example_fail(1,
-                     "%s: the checkpoint is of %" PRIu64 " texts and %" PRIu64
-                     " epochs", r->path, r->now.texts, r->now.epochs);
-    for (rank = 0; rank < r->world_size; rank++)
-        example_file(r->path,
-                     statesampler_mix_load(&r->mixes[rank], r->now.mix, size));
-    say_step(r, "resumed");
+    example_file(path, code);
+    if (now.hash != statesampler_hash(0, &now, offsetof(checkpoint, hash)))
+        example_fail(1, "%s: the checkpoint is damaged", path);
+    for (rank = 0; rank < world_size; rank++)
+        example_file(path, statesampler_mix_load(&mixes[rank], now.mix, size));
+    say("resumed");
 }
 
-/* --- Training ------------------------------------------------------------ */
-
-/* Takes a step. Returns 0 if there was none, as the epoch has ended. */
-static int train_step(run *r)
+/* Takes a step, which has no samples if the epoch ends. */
+static void train_step(void)
 {
-    checkpoint *now = &r->now;
-    float rate = 1 - (float)now->step / (float)r->steps; /* it falls to 0 */
-    uint64_t batch[GLOBAL_BATCH], rank;
+    static float gradients[BATCH][BYTES];
+    const unsigned char *samples[BATCH]; /* the bytes to predict */
+    uint64_t batch[BATCH];
     size_t total = 0, count, k;
-    uint32_t source;
+    uint32_t rank, source;
 
     /* What each rank does by itself. Its sample k has the position k *
-       world_size + rank in the step, and goes there in the array. */
-    for (rank = 0; rank < r->world_size; rank++) {
-        statesampler_mix *mix = &r->mixes[rank];
-
-        statesampler_mix_next(mix, batch, &count, &source);
+       world_size + rank in the step. */
+    for (rank = 0; rank < world_size; rank++) {
+        statesampler_mix_next(&mixes[rank], batch, &count, &source);
         for (k = 0; k < count; k++) {
-            trace *s = &r->traces[k * r->world_size + rank];
+            size_t at = k * world_size + rank;
 
-            forward(s, &now->weights, r->texts[source].samples + batch[k]);
-            backward(s, &now->weights);
+            samples[at] = texts[source].bytes + CONTEXT + batch[k];
+            predict(samples[at], gradients[at]);
             /* The audit numbers the samples of all texts as one dataset. */
-            batch[k] += statesampler_mix_offset(mix, source);
+            batch[k] += statesampler_mix_offset(mixes, source);
         }
-        statesampler_audit_add(&now->audit, batch, count);
+        statesampler_audit_add(&now.audit, batch, count);
         total += count;
     }
-    if (total == 0)
-        return 0;
 
-    /* What the ranks do together. The array does not depend on their number. */
-    descend(&now->weights, r->traces, total, rate / (float)total);
+    /* What the ranks do together. */
     for (k = 0; k < total; k++)
-        now->loss += r->traces[k].loss;
-    now->step++;
-    return 1;
-}
-
-/* Bits per held-out byte. */
-static double held_out_loss(const run *r)
-{
-    static trace s;
-    const unsigned char *at;
-    const text *t;
-    double bits = 0;
-
-    for (t = r->texts; t < r->texts + r->num_texts; t++) {
-        for (at = t->held_out; at < t->end; at++) {
-            forward(&s, &r->now.weights, at);
-            bits += s.loss;
-        }
-    }
-    return bits / (double)r->held_out;
+        learn(samples[k], gradients[k]);
 }
 
 /* The mixes have begun the next epoch. */
-static void end_epoch(run *r)
+static void end_epoch(void)
 {
-    checkpoint *now = &r->now;
-    int exact = statesampler_audit_check(&now->audit, r->samples);
-
-    printf("epoch %" PRIu64 ": loss %.3f, held out %.3f bits per byte; audit "
-           "%s, %" PRIu64 " of %" PRIu64 " samples\n",
-           statesampler_mix_epoch(&r->mixes[0]),
-           now->loss / (double)now->audit.count, held_out_loss(r),
-           exact ? "ok" : "FAILED", now->audit.count, r->samples);
-    now->exact += (uint64_t)exact;
-    now->loss = 0;
-    memset(&now->audit, 0, sizeof now->audit);
+    if (!statesampler_audit_check(&now.audit,
+                                  statesampler_mix_offset(mixes, num_texts)))
+        example_fail(1, "FAILED, an epoch must have each sample exactly once");
+    memset(&now.audit, 0, sizeof now.audit);
+    evaluate();
 }
 
-static void train(run *r)
+static void train(const char *path)
 {
-    while (statesampler_mix_epoch(&r->mixes[0]) < r->epochs) {
-        if (!train_step(r))
-            end_epoch(r);
-        else if (r->now.step % r->every == 0)
-            checkpoint_save(r);
-    }
-    checkpoint_save(r);
-}
+    uint64_t epoch = statesampler_mix_epoch(mixes);
+    uint64_t quarter = statesampler_mix_num_turns(mixes) / 4 + 1;
 
-/* The baseline: bits per held-out byte of a model that predicts a byte from the
-   one before it, by counts over the samples, each plus a 16th. */
-static double bigram_loss(const run *r)
-{
-    static double pair[BYTES][BYTES], before[BYTES];
-    const unsigned char *at;
-    const text *t;
-    double bits = 0;
-
-    for (t = r->texts; t < r->texts + r->num_texts; t++) {
-        for (at = t->samples; at < t->held_out; at++) {
-            pair[at[-1]][*at] += 1;
-            before[at[-1]] += 1;
+    while (epoch < EPOCHS) {
+        train_step();
+        if (statesampler_mix_epoch(mixes) != epoch) {
+            epoch++;
+            end_epoch();
+        } else if (statesampler_mix_turn(mixes) % quarter == 0) {
+            save(path);
         }
     }
-    for (t = r->texts; t < r->texts + r->num_texts; t++) {
-        for (at = t->held_out; at < t->end; at++)
-            bits -= log2((pair[at[-1]][*at] + 1.0 / 16) /
-                         (before[at[-1]] + (double)BYTES / 16));
-    }
-    return bits / (double)r->held_out;
-}
-
-/* --- The program --------------------------------------------------------- */
-
-/* Reads the options. Returns where the files begin. */
-static int options_read(run *r, int argc, char **argv)
-{
-    int at;
-
-    r->world_size = 4;
-    r->epochs = 4;
-    r->every = 500;
-    for (at = 1; at < argc && argv[at][0] == '-'; at += 2) {
-        const char *name = argv[at];
-        const char *value = at + 1 < argc ? argv[at + 1] : "";
-
-        if (strcmp(name, "--ranks") == 0)
-            r->world_size = example_number(value, 1, GLOBAL_BATCH);
-        else if (strcmp(name, "--epochs") == 0)
-            r->epochs = example_number(value, 1, 100000);
-        else if (strcmp(name, "--every") == 0)
-            r->every = example_number(value, 1, UINT64_MAX);
-        else if (strcmp(name, "--checkpoint") == 0)
-            r->path = value;
-        else if (strcmp(name, "--weights") == 0)
-            r->weights_path = value;
-        else
-            example_fail(2, "unknown option %s", name);
-    }
-    if (at >= argc || argc - at > TEXTS)
-        example_fail(2, "1 to %d files, please", TEXTS);
-    if (GLOBAL_BATCH % r->world_size != 0)
-        example_fail(2, "%d samples cannot be divided by %" PRIu64 " ranks",
-                     GLOBAL_BATCH, r->world_size);
-    return at;
+    save(path);
 }
 
 int main(int argc, char **argv)
 {
-    static run r;
-    int at;
+    uint32_t rank;
+    int i;
 
-    example_begin(argc, argv, argc, usage);
-    at = options_read(&r, argc, argv);
-    run_init(&r, argc - at, argv + at);
-    if (r.path)
-        checkpoint_load(&r);
-    train(&r);
-    if (r.weights_path)
-        example_file(r.weights_path,
-                     statesampler_save_file(r.weights_path, &r.now.weights,
-                                            sizeof r.now.weights));
-    printf("bigram model: held out %.3f bits per byte\n", bigram_loss(&r));
-    printf("sampler: %lu bytes of state\n",
-           (unsigned long)statesampler_mix_state_bytes(&r.mixes[0]));
-    return example_end(r.now.exact == r.epochs,
-                       "each of %" PRIu64 " samples exactly once in %" PRIu64
-                       " of %" PRIu64 " epochs",
-                       r.samples, r.now.exact, r.epochs);
+    example_begin(argc, argv, 2 + TEXTS, usage);
+    if (argc < 4)
+        example_fail(2, "a FILE is missing after '%s'", argv[argc - 1]);
+    world_size = (uint32_t)example_number(argv[1], 1, BATCH);
+    if (BATCH % world_size != 0)
+        example_fail(2, "48 samples cannot be divided by %s ranks", argv[1]);
+    for (i = 3; i < argc; i++)
+        read_text(argv[i]);
+    for (rank = 0; rank < world_size; rank++)
+        begin_rank(rank);
+    load(argv[2]);
+    train(argv[2]);
+    printf("weights: %016" PRIx64 "\n",
+           statesampler_hash(0, now.weights, sizeof now.weights));
+    return example_end(1, "each of %" PRIu64 " samples exactly once in each of "
+                       "%d epochs, %d bytes of sampler state",
+                       statesampler_mix_offset(mixes, num_texts), EPOCHS,
+                       (int)statesampler_mix_state_bytes(mixes));
 }

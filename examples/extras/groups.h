@@ -42,6 +42,32 @@ static inline uint64_t groups_place(const groups *g, uint64_t position)
     return group / g->batch / g->reuse * g->batch + group % g->batch;
 }
 
+/* groups_place of `count` positions from this one on, for an order of another
+   kind than groups_fill has, which is faster. */
+static inline void groups_places(const groups *g, uint64_t position,
+                                 uint64_t *out, size_t count)
+{
+    const uint64_t end = position + count;
+    uint64_t place = 0, next = position; /* where the next prompt begins */
+
+    for (; position < end; position++) {
+        if (position == next) {
+            place = groups_place(g, position);
+            next += g->copies - position % g->copies;
+        }
+        *out++ = place;
+    }
+}
+
+/* The first position of the prompt at a place of the order. Of one that is left
+   out, it is not below groups_positions. */
+static inline uint64_t groups_first(const groups *g, uint64_t place)
+{
+    const uint64_t number = place / g->batch;
+
+    return (number * (g->reuse - 1) * g->batch + place) * g->copies;
+}
+
 /* Writes a prompt to `count` positions, at least 1. Four are one store. */
 static inline void groups_repeat(uint64_t prompt, uint64_t *out, uint64_t count)
 {

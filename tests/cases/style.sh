@@ -67,7 +67,7 @@ rules_in_tests() {
 # The heads are read as help, and the recipes by whoever looks for a command.
 makefiles_narrow() {
     (cd "$root" && awk 'length > 80 { print FILENAME ":" FNR ": " $0 }' \
-        Makefile tests/Makefile examples/*/Makefile) | nothing
+        Makefile tests/Makefile bench/Makefile examples/*/Makefile) | nothing
 }
 
 # Those of C, also where there is no git, as in an archive.

@@ -105,7 +105,7 @@ help_names_targets() {
     cd "$root"
     "$MAKE" -s help >$folder/printed
     count=0
-    for file in Makefile tests/Makefile examples/*/Makefile; do
+    for file in Makefile tests/Makefile bench/Makefile examples/*/Makefile; do
         sed -n '/^#/!q; s/^# //p' $file >$folder/head
         grep -vxFf $folder/printed $folder/head | sed "s|^|$file, left out: |"
         [ $file != Makefile ] || cp $folder/printed $folder/head

@@ -34,7 +34,7 @@ static size_t write_down(const groups *g, uint64_t *places)
 
 static void any_part(const groups *g)
 {
-    static uint64_t places[MOST], out[MOST + 1];
+    static uint64_t places[MOST], out[MOST + 1], firsts[60];
     statesampler_perm order;
     size_t n = write_down(g, places), first, count, i;
     int tries;
@@ -52,7 +52,17 @@ static void any_part(const groups *g)
         for (i = 0; i < count; i++)
             CHECK(out[i] == statesampler_perm_at(&order, places[first + i]));
         CHECK(out[count] == 77);
+        groups_places(g, first, out, count);
+        CHECK(count == 0 || memcmp(out, places + first, 8 * count) == 0);
+        CHECK(out[count] == 77);
     }
+    for (i = n; i-- > 0;) /* the first one stays */
+        firsts[places[i]] = i;
+    for (i = 0; i < g->prompts; i++)
+        if (i < g->prompts - g->prompts % g->batch)
+            CHECK(groups_first(g, i) == firsts[i]);
+        else
+            CHECK(groups_first(g, i) >= n);
 }
 
 static void check_positions(uint64_t prompts, uint64_t copies, uint64_t batch,

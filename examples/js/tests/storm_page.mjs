@@ -1,4 +1,4 @@
-/* storm_page.mjs - a training run of the page for tests/fuzz/storm.py to kill:
+/* storm_page.mjs - a run of the page for examples/tests/storm.py to kill:
 
        node examples/js/tests/storm_page.mjs FOLDER RANKS
 

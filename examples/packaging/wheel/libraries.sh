@@ -43,10 +43,12 @@ compile() { # TARGET [OPTION...]
         -o "$work/memory.o" $here/memory.c
 }
 
+# Without the names of the compiler and the linker.
 linux() { # MACHINE
     compile $1-linux-gnu -fPIC
     lld -flavor gnu -shared -Bsymbolic --no-undefined --hash-style=sysv \
         --build-id=none -s -o "$out/libstatesampler-linux-$1.so" "$work"/*.o
+    llvm-strip -R .comment "$out/libstatesampler-linux-$1.so"
 }
 
 # The rules of Windows want all functions to have unwind tables.

@@ -559,9 +559,9 @@ def said(run, step, rank, epoch, source, batch):
 def history_where(run, epoch, index, steps):
     """Prints a line for each place at which a sample was served: in a mix
     there may be millions. Returns whether there is one."""
-    there, samples = False, 0
+    there = exists = False
     for _ in run.stretches():
-        samples = max(samples, run.samples())
+        exists = exists or run.has(index)
         for place, source in run.places(epoch, index):
             dataset = f" dataset {source}" if run.sources else ""
             padding = " as padding" if run.is_padding(place, source) else ""
@@ -569,8 +569,7 @@ def history_where(run, epoch, index, steps):
             there = True
     if there:
         return True
-    why = (sentence(ERANGE_INDEX) if index >= samples else
-           run.not_served(epoch))
+    why = run.not_served(epoch) if exists else sentence(ERANGE_INDEX)
     print(f"{index}: epoch {epoch}: {why}")
     return False
 

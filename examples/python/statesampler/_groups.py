@@ -1,13 +1,16 @@
-"""The places of a RepeatSampler, which need no torch. The rule is that of
-groups.h in extras: two divisions for an item, which take less time here than a
-call of C. The order is the library's, and the state this class's own."""
+"""The places of a RepeatSampler, which need no torch: examples/extras/groups.h.
+The state is this class's own."""
 
+import ctypes
 import struct
 
 from ._arguments import whole
 from ._cursors import _Cursor
-from .samplers import Sampler, crc, unpack
+from ._library import address, c, indices
+from .samplers import Place, Sampler, crc, unpack
 
+# Items read at a time: more would delay the first one.
+_CHUNK = 1024
 _STATE = struct.Struct("<4sQQQQQ?QQ")
 
 
@@ -23,8 +26,10 @@ class GroupsCursor(_Cursor):
         self._order = Sampler(length, 0, 1, batch, seed=seed, shuffle=shuffle,
                               drop_last=True)
         self._pass, self._uses = copies * batch, uses
-        self.num_steps = self._order.num_steps * self._pass * uses
-        self.own_steps, self.epoch, self.step = self.num_steps, 0, 0
+        self._groups = (ctypes.c_uint64 * 4)(length, copies, batch, uses)
+        self.own_steps = self.num_steps = c.groups_first(
+            self._groups, length - length % batch)
+        self.epoch = self.step = 0
 
     def begin(self, epoch):
         self.epoch, self.step = whole("epoch", epoch, 0, 2**64), 0
@@ -38,22 +43,17 @@ class GroupsCursor(_Cursor):
         """The indices of these items, for all ranks."""
         if first >= self.num_steps:
             return None
-        found, number = [], None
+        found = indices(min(last, self.num_steps) - first)
         self._order.begin(self.epoch)
-        for item in range(first, min(last, self.num_steps)):
-            begin = item // (self._pass * self._uses)
-            if begin != number:
-                number, prompts = begin, self._order.at(begin)
-            found.append(prompts[item % self._pass // self._made[2]])
-        return found
+        c.groups_fill(self._groups, self._order._memory, first, address(found),
+                      len(found))
+        return found.tolist()
 
     def locate(self, index):
         """Of the first copy."""
         self._order.begin(self.epoch)
-        place = self._order.locate(index)
-        item = (place.step * self._pass * self._uses +
-                place.slot * self._made[2])
-        return place._replace(step=item, slot=0)
+        place = self._order.locate(index).position
+        return Place(c.groups_first(self._groups, place), 0, 0, place)
 
     def sample_seed(self, epoch, index):
         return self._order.sample_seed(epoch, index)
@@ -61,17 +61,8 @@ class GroupsCursor(_Cursor):
     def read(self, state):
         """Yields lists of what is left of an epoch after a state."""
         here = self.after(state)
-        number, rest = divmod(here.step, self._pass * self._uses)
-        use, first = divmod(rest, self._pass)
-        here._order.begin(here.epoch)
-        here._order.seek(number)
-        for prompts in here._order:
-            copies = range(self._made[2])
-            group = [index for index in prompts.tolist() for _ in copies]
-            for _ in range(use, self._uses):
-                yield group[first:]
-                first = 0
-            use = 0
+        for first in range(here.step, here.num_steps, _CHUNK):
+            yield here.batch(first, first + _CHUNK, None)
 
     def save(self):
         length, batch, copies, uses, shuffle, seed = self._made

@@ -9,10 +9,10 @@ from torch.utils.data import BatchSampler, DataLoader
 from ._arguments import length_if_any
 from .torch_samplers import _Resumable
 
-# Each batch is what the sampler gave, cut by batch_size and drop_last. Others'
-# take another batch_size amid a loop.
-_OTHERS = "torch.BatchSampler", "torchdata.BatchSampler"
-_PLAIN = *_OTHERS, "statesampler.Batches"
+# Each batch is what the sampler gave, cut by batch_size and drop_last. But for
+# ours they take another batch_size amid a loop.
+_OURS = "statesampler.Batches"
+_PLAIN = "torch.BatchSampler", "torchdata.BatchSampler", _OURS
 
 # Those that give the batches of the one inside, or some of them.
 _KEEP = ("accelerate.BatchSamplerShard", "accelerate.SkipBatchSampler",
@@ -99,10 +99,9 @@ class Takes:
         """How many of so many units are in batches."""
         return own - own % self.cut if self.drops_last else own
 
-    def drops(self, own, batches):
-        """Whether what is left after so many batches is no batch."""
-        return (self.counted is None and self.drops_last and
-                batches * self.unit >= self.whole(own))
+    def drops(self, own, units):
+        """Whether what is left after so many units is no batch."""
+        return self.drops_last and units >= self.whole(own)
 
     def held(self, batches):
         """How many samples these took and do not have. Negative: unknown."""
@@ -123,16 +122,6 @@ class Takes:
                 f"the batch sampler holds back {held} of the samples that it "
                 "took, which a run that loads a state would not get: let it "
                 "take what it returns, or save where it holds nothing")
-
-    def are_all(self, batches):
-        """Whether so many are all of a batch sampler that leaves out a few at
-        its end, with torch's len(). One's own may take long."""
-        inner = getattr(self.counted, "batch_sampler", None)
-        return (isinstance(inner, BatchSampler) and
-                getattr(inner, "drop_last", False) and
-                type(inner).__len__ is BatchSampler.__len__ and
-                0 < (length_if_any(self.counted) or 0) <=
-                batches * self.at_once)
 
     def is_off(self, own, batches):
         """Whether an epoch that has ended had another number of batches."""
@@ -181,7 +170,7 @@ def _batches_of(base):
     return batches
 
 
-def look_into(loader, sampler, items):
+def look_into(loader, sampler, items=None):
     """What a loader takes of a sampler. An error if it would do its work
     again, or if nobody can know."""
     if loader is sampler:
@@ -220,7 +209,8 @@ def look_into(loader, sampler, items):
         takes.batch = takes.unit
         _check_batch_size(sampler, takes)
     inner = _known(layers)[1]
-    if takes.counted is None and _name(type(inner)) in _OTHERS:
+    if takes.counted is None and _is_plain(inner, sampler) and (
+            _name(type(inner)) != _OURS):
         takes.plain = inner
     if loader is not base:
         takes.far = _FAR + getattr(base, "num_workers", 0) * (
@@ -253,14 +243,25 @@ def _takes(base, layers, sampler, at_once, elsewhere):
     known, inner = _known(layers)
     for each in _counted(known):
         if each.sampler is sampler:
-            return Takes(None, counted=each, at_once=at_once,
-                         elsewhere=elsewhere)
+            takes = Takes(None, counted=each, at_once=at_once,
+                          elsewhere=elsewhere)
+            if _is_plain(inner, sampler):
+                takes.drops_last = inner.drop_last
+                takes.cut = at_once * inner.batch_size
+            return takes
     if inner is sampler:
         return Takes(at_once, elsewhere=elsewhere)
-    if _name(type(inner)) in _PLAIN and inner.sampler is sampler:
+    if _is_plain(inner, sampler):
         return Takes(at_once * inner.batch_size, inner.drop_last,
                      elsewhere=elsewhere)
     return None
+
+
+def _is_plain(batches, sampler):
+    """Whether a batch sampler cuts what the sampler gives, no more."""
+    own = getattr(type(batches), "__iter__", None)
+    return (_name(type(batches)) in _PLAIN or own is BatchSampler.__iter__) and (
+        batches.sampler is sampler)
 
 
 def _known(layers):

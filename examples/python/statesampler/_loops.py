@@ -27,6 +27,10 @@ class Begun:
             self.total = end - self.start
             self.own = cursor.own_steps - self.start
 
+    def drops(self, units):
+        """Whether what is left after so many makes no batch."""
+        return False
+
 
 class Loop(Begun):
     """A loop over a StatefulLoader, which counts the batches that it returns.
@@ -41,10 +45,13 @@ class Loop(Begun):
         self.plain = takes.plain
         self.size = getattr(self.plain, "batch_size", None)
         self.over = False       # It may not go on.
+        self.done = False       # It had all, so that its end may come.
+        self.named = False      # After all, set_epoch said this epoch. So if
+                                # it is kept, the next one begins where it did.
         self.batches = 0        # Those that were returned.
         self.failed = 0         # Those that raised an exception since then.
         self.saved = None       # After how many of them a state was asked for.
-        self.room = takes.unit  # By so much less it may take than it counts.
+        self.room = takes.unit  # By less than this it may take less.
         self.smooth = False     # The last batch came, and was no first one.
         self.asking = False     # The loader inside is being asked for a batch.
         self.took_more = False  # Than the batches have, and those ahead.
@@ -57,6 +64,10 @@ class Loop(Begun):
         units = self.takes.after(self.batches)
         return units if self.total is None else min(units, self.total)
 
+    def begins_again(self):
+        """A loop that had all and was left has ended, whatever it called."""
+        return self.named and self.goes_on()
+
     def waits(self):
         """Whether it was asked for its first batch, and the sampler was not
         asked for anything yet: then a loader inside may begin."""
@@ -65,7 +76,6 @@ class Loop(Begun):
     def complete(self):
         """Whether the whole epoch was received."""
         return (self.dropped_the_rest() or
-                self.takes.are_all(self.batches) or
                 self.has_taken_all() and self.takes.held(self.batches) == 0)
 
     def has_taken_all(self):
@@ -74,8 +84,10 @@ class Loop(Begun):
 
     def dropped_the_rest(self):
         """Whether what is left makes no batch."""
-        return self.own is not None and self.takes.drops(
-            self.own, self.batches)
+        return self.drops(self.received())
+
+    def drops(self, units):
+        return self.own is not None and self.takes.drops(self.own, units)
 
     def broke_off(self):
         """Whether a failure ended it, and not its end."""
@@ -103,8 +115,14 @@ class Loop(Begun):
                 "the loader's iterator was made before, as by YOLO's "
                 "InfiniteDataLoader (use persistent_workers=True instead), or "
                 "a worker process iterates a copy of the sampler")
-        self.check_items(self.batches + self.failed + 1)
-        self.batches, self.failed = self.batches + self.failed, 0
+        now = self.batches + self.failed + 1
+        self.check_items(now)
+        if self.iteration is not None and self.takes.counted is None:
+            # What skips takes less for the last item of a batch, as for the
+            # last of any other.
+            less = self.takes.after(now) - self.iteration.taken()
+            self.room = min(self.room, max(less, 0) + 1)
+        self.batches, self.failed = now - 1, 0
         self.smooth = not self.takes.told
 
     def check_items(self, batches):
@@ -153,6 +171,16 @@ class Loop(Begun):
                 "not get them: pass the DataLoader batch_sampler="
                 "CountedBatchSampler(BatchSampler(yours, batch_size, "
                 "drop_last), sampler) instead")
+
+    def check_named(self):
+        """That one knows whether the epoch begins again, so that there is a
+        state."""
+        if self.begins_again():
+            raise RuntimeError(
+                f"set_epoch({self.epoch}) came after the last batch of epoch "
+                f"{self.epoch}, in its loop: nobody knows whether the next loop "
+                "begins it again. Call set_epoch before a loop, or "
+                f"begin({self.epoch}) here to begin it again")
 
     def check_end(self):
         """Whether so many batches can be those of the sampler."""

@@ -33,7 +33,8 @@ class Record:
         self.sources = c.record_sources(self._record)
         self._memory = (memory(SOURCE_BYTES * self.sources),
                         memory(4 * self.sources),
-                        memory(c.mix_bytes(self.sources)))
+                        # for a mix's state, which has no names
+                        memory(c.mixture_bytes(self.sources)))
 
     def _open(self, history):
         check(c.record_read(self._record, history, len(history),
@@ -77,9 +78,10 @@ class Record:
     def ranks(self):
         return c.record_ranks(self._record, ctypes.c_uint64())
 
-    def samples(self):
-        """How many samples the dataset had."""
-        return c.record_samples(self._record)
+    def has(self, index):
+        """Whether there was a sample of this number."""
+        source, local = self._dataset(index)
+        return local < c.record_samples_of(self._record, source)
 
     def batch(self, epoch, step, rank):
         """The epoch in which a step begins, which tail="carry" needs; the

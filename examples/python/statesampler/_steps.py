@@ -43,51 +43,53 @@ class Steps:
         one that is not full is one of them. Those before a loaded state are
         taken to have this batch_size; they raise ValueError if that cannot be,
         or if set_start_iter refuses them."""
-        return self._cursor.batch(*self._asked_for(step, rank))
+        cursor, *asked = self._asked_for(step, rank)
+        return cursor.batch(*asked)
 
     def _asked_for(self, step, rank):
-        """The units of a batch, and its rank."""
+        """A cursor in the epoch, the units of a batch, and its rank."""
         step = whole("step", step, 0, 2**62)
         if rank is not None:
             rank = whole("rank", rank, 0, self.num_replicas)
-        self._settle()
-        first, unit = self._place(step)
-        return first, first + unit, rank
+        cursor = self._here()
+        first, unit = self._place(step, cursor)
+        return cursor, first, first + unit, rank
 
     @locked
     def padding(self, step, rank=None):
         """How many samples of at(step, rank) are repeats, which fill an epoch's
         last step: the last ones. Leave them out of an Audit, or of an
         evaluation."""
-        return self._cursor.repeats(*self._asked_for(step, rank))
+        cursor, *asked = self._asked_for(step, rank)
+        return cursor.repeats(*asked)
 
     @locked
     def locate(self, index):
         """The first place in this epoch at which a sample is served, by any
         rank: a tuple of step, rank, slot and position, with
         at(step, rank)[slot] == index. ValueError says why there is none."""
-        self._settle()
-        place, (unit, short) = self._cursor.locate(index), self._batches()
+        cursor = self._here()
+        place, (unit, short) = cursor.locate(index), self._batches(cursor)
         step = (place.step + short) // unit
-        first, _ = self._place(step)
+        first, _ = self._place(step, cursor)
         return place._replace(step=step, slot=place.step - first + place.slot)
 
-    def _place(self, step):
+    def _place(self, step, cursor):
         """The first unit of a batch, and how many it has."""
         self._refuse_batches()
-        unit, short = self._batches()
+        unit, short = self._batches(cursor)
         first = unit * step - short
-        if first < self._known(unit):
+        if first < self._known(unit, cursor):
             raise ValueError("this was before ranks or batch_size changed: "
                              "load an earlier state")
         return first, unit
 
-    def _batches(self, _=None):
+    def _batches(self, _):
         """Units per batch, and by how many the first batch of the epoch of a
-        cursor counts as shorter; the default is this epoch."""
+        cursor counts as shorter."""
         return 1, 0
 
-    def _known(self, _):
+    def _known(self, *_):
         """The first unit whose batch is known."""
         return 0
 
@@ -95,7 +97,7 @@ class Steps:
         """A cursor after so many batches of the epoch of a cursor, by default
         the present one."""
         self._refuse_batches()
-        cursor = cursor or self._cursor
+        cursor = cursor or self._here()
         (unit, short), end = self._batches(cursor), cursor.num_steps
         batches = whole(what, batches, 0, 2**62)
         units = max(unit * batches - short, 0)
@@ -118,8 +120,9 @@ class Steps:
         self._settle_here()
         self._settle_whole()
         self._refuse_batches()
-        unit, short = self._batches()
-        return -(-(self._cursor.step + short) // unit)
+        cursor = self._here()
+        unit, short = self._batches(cursor)
+        return -(-(cursor.step + short) // unit)
 
     @locked
     def set_start_iter(self, start_iter):
@@ -128,8 +131,8 @@ class Steps:
         raise ValueError if the state is from another number of ranks, and in
         a RoundRobinBatchSampler or PackedBatchSampler always: load an earlier
         state instead."""
-        self._settle()
         cursor = self._after(start_iter, "start_iter")
+        self._end_what_was_left()
         begun = min(cursor, self._cursor, key=lambda each: each.step)
         with self._steered(lambda run: run.seek(cursor.step), begun.save()):
             self._warn_of_a_look(4)

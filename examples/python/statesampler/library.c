@@ -16,6 +16,7 @@
 /* Those of examples/extras. _build.py and setup.py read here what headers there
    are, so each is named, also if another one includes it. */
 #include "fit.h"
+#include "groups.h"
 #include "pack.h"
 #include "spread.h"
 /* What is not called for each batch is made small, 12 KB less in the wheel. */
@@ -197,12 +198,6 @@ EXPORT(void, factors_map,
 SMALL_BEGIN
 
 /* --- states of mixes and of datasets with names --------------------------- */
-
-/* The size of a mix's state. */
-EXPORT(size_t, mix_bytes, (uint32_t num_sources))
-{
-    return ssmp_mix_bytes(num_sources);
-}
 
 /* The check word behind these bytes of a state. */
 EXPORT(uint64_t, state_hash, (const void *bytes, size_t size))
@@ -624,16 +619,8 @@ EXPORT(uint32_t, record_ranks, (const record *r, uint64_t *most))
     return r->mix.sources->sampler.run.shape.world_size;
 }
 
-/* The number of samples of the dataset in the stretch; of a mix, of all of its
+/* The number of samples of the dataset in the stretch; of a mix, of one of its
    datasets. */
-EXPORT(uint64_t, record_samples, (const record *r))
-{
-    return r->log.num_sources == 0
-               ? r->walk.sampler.run.num_samples
-               : statesampler_mix_offset(&r->mix.mix, r->log.num_sources);
-}
-
-/* Of one of them, or of the dataset. */
 EXPORT(uint64_t, record_samples_of, (const record *r, uint32_t source))
 {
     return r->log.num_sources == 0
@@ -810,13 +797,8 @@ EXPORT(size_t, pack_bytes, (uint32_t plan, uint32_t budget))
            4 * FIT_NUMBERS(plan, budget);
 }
 
-/* The code of pack_init for a wrong length, whose sample Python names. */
-EXPORT(int, pack_elength, (void))
-{
-    return PACK_ELENGTH;
-}
-
-/* pack_init in such memory; *number is the digest, or the wrong sample. */
+/* pack_init in such memory; *number is the digest, or after PACK_ELENGTH the
+   wrong sample. */
 EXPORT(int, pack_init,
        (packer *p, const statesampler_desc *desc, const void *lengths,
         uint32_t width, uint32_t budget, uint64_t *number))
@@ -857,6 +839,24 @@ EXPORT(size_t, pack_plan,
         ends[pack] = end;
     }
     return p->plan.bins;
+}
+
+/* The prompts at so many positions of the epoch that a sampler begins. (That of
+   groups.h would save a seventh of the time, as Python makes a list of them,
+   for 1.5 KB in the wheel.) */
+EXPORT(void, groups_fill,
+       (const groups *g, const statesampler *s, uint64_t position,
+        uint64_t *out, size_t count))
+{
+    groups_places(g, position, out, count);
+    if (s->run.order == STATESAMPLER_ORDER_SHUFFLE) {
+        statesampler_perm_map(&s->ready.perm, out, count);
+    }
+}
+
+EXPORT(uint64_t, groups_first, (const groups *g, uint64_t place))
+{
+    return groups_first(g, place);
 }
 
 /* Lists the groups of an epoch, of desc's num_samples and seed, and chooses its

@@ -83,7 +83,7 @@ class _Counted:
             self.loader._counts._finish(loop)
 
     def _refuse(self):
-        if self.ended:
+        if self.ended or self.loop.done:
             raise StopIteration
         raise RuntimeError(
             "this loop cannot continue: another loop over its sampler, "
@@ -258,7 +258,7 @@ class CountingDataLoader(_Stateful, DataLoader):
         self._wrap()
 
     def _look(self):
-        return look_into(self, self._counts, None)
+        return look_into(self, self._counts)
 
     def __iter__(self):
         return _Counted(self, super().__iter__)

@@ -13,6 +13,7 @@ import torch
 from torch.utils.data import Sampler as _TorchSampler
 
 from ._arguments import flag, whole
+from ._codes import PACK_ELENGTH
 from ._cursors import SamplerCursor, _Cursor, described
 from ._library import STATE_BYTES, address, c, check, indices
 from .samplers import Place, crc, unpack
@@ -80,7 +81,7 @@ class _Plans:
         code = c.pack_init(self._packer, self.order._desc,
                            self._kept.data_ptr(), view.itemsize,
                            self.max_tokens, number)
-        if code == c.pack_elength():
+        if code == PACK_ELENGTH:
             raise ValueError(
                 f"lengths[{number.value}] is {view[number.value]}, but should "
                 f"be in [1, max_tokens={self.max_tokens}]: cut the sample, or "

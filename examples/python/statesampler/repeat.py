@@ -65,5 +65,5 @@ class RepeatSampler(_Resumable, _TorchSampler):
             whole("seed", 0 if seed is None else seed, -2**63, 2**64))
         self._length = self._cursor.num_steps
 
-    def _batches(self, _=None):
+    def _batches(self, _):
         return self.batch_size * self.mini_repeat_count, 0

@@ -86,6 +86,7 @@ class _Resumable(Fixed, Steps):
         self._uncounted = None  # Where the first loop did that nothing counts,
                                 # since the place was known.
         self._begun = None      # Where the last loop began.
+        self._named = 0         # The epoch that was said last.
         self._loader = None     # A StatefulLoader, weakly.
         self._loaded = 0, 0     # The epoch and step of the loaded state.
         self._anew = None       # Those from which batches count instead, as
@@ -299,8 +300,9 @@ class _Resumable(Fixed, Steps):
             loop.check_taken()
         self._loop = self._alone = None
         if loop is not None:
-            loop.over = True
-            if loop.complete() and not again:
+            again = again or loop.begins_again()
+            loop.over, loop.done = True, loop.complete()
+            if loop.done and not again:
                 self._turn_over()
                 return
             taken = loop.has_taken_all()
@@ -349,14 +351,35 @@ class _Resumable(Fixed, Steps):
             self._cursor.seek(alone.begun.start + alone.taken())
 
     def _settle_here(self):
-        """The same for whoever asks where the loop is."""
+        """The same for whoever asks where the loop is, or moves it."""
         if self._uncounted or self._shared.others:
             raise RuntimeError(
                 "nothing counts the batches of the loop over this sampler, so "
                 "it does not know where the loop is: loop over "
                 "StatefulLoader(loader, sampler), around all that is between "
                 "(or CountingDataLoader), or say state_dict(epoch=, batches=)")
+        if self._loop is not None:
+            self._loop.check_named()
         self._settle()
+
+    def _left_at_end(self):
+        """Whether the loop was left after its epoch's last batch."""
+        loop = self._loop
+        return loop is not None and not loop.goes_on() and loop.complete()
+
+    def _here(self):
+        """A cursor at the place that questions are about: where the loop is,
+        and once it was left after its epoch's last batch, the start of the next
+        epoch."""
+        self._settle()
+        return self._after_all() if self._left_at_end() else self._cursor
+
+    def _after_all(self):
+        """A cursor at the epoch that comes after the loop's."""
+        begun = self._alone.begun if self._loop is None else self._loop
+        cursor = self._cursor.copy_at(begun.start + begun.total)
+        cursor.turn_over()
+        return cursor
 
     @locked
     def _finish(self, loop):
@@ -459,22 +482,29 @@ class _Resumable(Fixed, Steps):
     @property
     @locked
     def remaining(self):
-        """How many items of the epoch are left for the current loop; between
-        loops, for the next one. None if there is no end."""
+        """How many items of the epoch are left after the last batch that came.
+        None if there is no end."""
         self._settle_here()
         self._settle_whole()
-        end = self._cursor.own_steps
-        return None if end is None else max(end - self._cursor.step, 0)
+        cursor = self._here()
+        end = cursor.own_steps
+        return None if end is None else max(end - cursor.step, 0)
 
     @locked
     def __getstate__(self):
         """Copies are in no loop."""
-        state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
+        spawning = multiprocessing.context.get_spawning_popen()
+        if spawning:    # A worker's dataset may have it, and asks for no state.
+            self._settle()
+        elif self._loop is not None:
+            self._loop.check_named()
+        here = self._cursor.save() if spawning else self._save()
+        state = {**vars(self), "_cursor": self._cursor.begun_at(here),
                  "_loop": None, "_alone": None, "_loader": None}
         if not self._uncounted:
             state["_begun"] = None
         del state["_lock"]
-        if not multiprocessing.context.get_spawning_popen():
+        if not spawning:
             del state["_shared"]
         return state
 
@@ -495,7 +525,8 @@ class _Resumable(Fixed, Steps):
         the current loop, also in its workers. (If workers load ahead into the
         next epoch, as with tail="carry", pass the epoch.)"""
         if epoch is None:
-            epoch = self._shared.epoch
+            epoch = (self._here() if self._left_at_end() else
+                     self._shared).epoch
         return self._cursor.sample_seed(epoch, index)
 
     @property
@@ -505,12 +536,10 @@ class _Resumable(Fixed, Steps):
         that of the next one."""
         if self._shared.in_worker():
             return self._shared.epoch
-        self._settle()
+        epoch = self._here().epoch
         if self._uncounted:
-            self._uncounted.told = self._cursor.epoch
-        loop = self._loop
-        left = loop is not None and not loop.goes_on() and loop.complete()
-        return (self._cursor.epoch + left) % 2**64
+            self._uncounted.told = epoch
+        return epoch
 
     @epoch.setter
     def epoch(self, epoch):
@@ -535,7 +564,11 @@ class _Resumable(Fixed, Steps):
                 "any epoch.)", stacklevel=3)
         self._settle()
         here, over = self._cursor.epoch, self._has_all()
-        if over and epoch in (here, (here + 1) % 2**64):
+        if over and epoch == here and loop is not None and loop.goes_on():
+            loop.named = True
+        elif over and epoch in (here, (here + 1) % 2**64):
+            if loop is not None:
+                loop.named = False
             self._close(again=epoch == here)
         elif epoch != here:
             if epoch == self._loaded[0]:
@@ -546,7 +579,19 @@ class _Resumable(Fixed, Steps):
         if first and first.told != epoch:   # This names it.
             self._note_uncounted()
             self._uncounted = alone and alone.begun
+        self._named = epoch
         self._share()
+
+    def _steering(self):
+        """A copy of the cursor, to be moved where the loop is."""
+        self._settle_here()
+        state = self._save()
+        here = self._here()
+        return here.after(state if here is self._cursor else here.save())
+
+    def _end_what_was_left(self):
+        if self._left_at_end():
+            self._close()
 
     def _go_on_at(self, cursor):
         """The next loop begins where another cursor stands."""
@@ -569,7 +614,7 @@ class _Resumable(Fixed, Steps):
         if self._has_all():
             self._close()
         self._begin_epoch(epoch)
-        self._loaded = 0, 0
+        self._loaded, self._named = (0, 0), epoch
         self._share()
 
     def _begin_epoch(self, epoch):
@@ -597,7 +642,8 @@ class _Resumable(Fixed, Steps):
         start_iter does: after loading a state they continue from the value of
         start_iter there, which is rounded up if it was not a whole number of
         batches. Those that set_start_iter refuses raise ValueError here
-        too."""
+        too. Where an epoch has not begun that is not 0 and that nobody named,
+        `batches` without `epoch` raises RuntimeError."""
         loop = self._loop
         if epoch is not None:
             epoch = whole("epoch", epoch, 0, 2**64)
@@ -609,20 +655,43 @@ class _Resumable(Fixed, Steps):
                 self._save()
             else:
                 cursor = self._after(batches, "batches")
+                self._refuse_two_epochs(batches)
+        if batches is not None:
+            cursor = self._past_the_rest(cursor)
         state = cursor.save()
         if loop is not None and not loop.asking and (
                 state == self._cursor.save()):
             loop.saved = loop.batches
         return self._as_dict(state, cursor, batches)
 
+    def _refuse_two_epochs(self, batches):
+        """An error for a number of batches that may be the trainer's of the
+        epoch that came before."""
+        loop, here = self._loop, self._here()
+        begins = here.step == 0 and not (loop is not None and loop.goes_on())
+        if batches and begins and here.epoch not in (0, self._named):
+            raise RuntimeError(
+                f"epoch {here.epoch} has not begun, so batches={batches} may be "
+                "of it or of the one before: say epoch=")
+
+    def _past_the_rest(self, cursor):
+        """The cursor, or one at the epoch's end where the loop drops what is
+        left after it."""
+        begun = self._begun
+        if begun is None or begun.epoch != cursor.epoch or not (
+                begun.drops(cursor.step - begun.start)):
+            return cursor
+        return cursor.copy_at(begun.start + begun.total)
+
     def _in_epoch(self, epoch, batches):
         """A cursor after so many batches of an epoch."""
-        cursor, begun = self._cursor, self._begun
-        self._settle()
+        cursor, begun = self._here(), self._begun
         if epoch == cursor.epoch:
             place = cursor.after(cursor.save())
         elif begun is not None and epoch == begun.epoch:
             place = cursor.after(begun.state)
+        elif self._has_all() and epoch == (cursor.epoch + 1) % 2**64:
+            place = self._after_all()
         else:
             place = cursor.after(cursor.save())
             place.begin(epoch)
@@ -778,9 +847,9 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         the first sample that is new. For orders of your own: needs
         shuffle=False and the default partition. Fewer than were served raise
         ValueError."""
-        self._settle_here()
-        cursor = self._cursor.after(self._save())
+        cursor = self._steering()
         cursor.resize(num_samples)
+        self._end_what_was_left()
         with self._steered(lambda run: run.resize(num_samples)):
             self._go_on_at(cursor)
 
@@ -800,28 +869,26 @@ class StatefulDistributedSampler(_Resumable, DistributedSampler):
         self._settle()
         self._anew = self._cursor.epoch, self._cursor.step
 
-    def _batches(self, cursor=None):
+    def _batches(self, cursor):
         """A batch ends at the loaded place, which may be from a run with
         another batch_size."""
         if self.batch_size is None:
             raise ValueError("at, locate, start_iter and batches need a "
                              "sampler with a batch_size")
-        (epoch, step), cursor = self._anew or self._loaded, (
-            cursor or self._cursor)
+        epoch, step = self._anew or self._loaded
         if cursor.num_steps is not None and epoch != cursor.epoch:
             return self.batch_size, 0
         if step == cursor.num_steps:    # after a last batch that may be short
             step = cursor.base
         return self.batch_size, -step % self.batch_size
 
-    def _known(self, unit):
+    def _known(self, unit, cursor):
         """All since ranks changed, if batches of this size have led from there
         to the loaded place."""
         (_, short), base, (epoch, step) = (
-            self._batches(), self._cursor.base, self._anew or self._loaded)
+            self._batches(cursor), cursor.base, self._anew or self._loaded)
         others = self._anew or self._sizes - {None, unit}
-        others = others and (self._cursor.num_steps is None or
-                             epoch == self._cursor.epoch)
+        others = others and (cursor.num_steps is None or epoch == cursor.epoch)
         return step if others or (short + base) % unit else base
 
 
@@ -862,9 +929,9 @@ class Weighed:
         """From the present place on the weights are these; the next loop goes
         on there. The sequence of turns begins again, with the heaviest
         datasets. Call it on all ranks after the same batch."""
-        self._settle_here()
-        cursor = self._cursor.after(self._save())
+        cursor = self._steering()
         cursor.weigh(weights)
+        self._end_what_was_left()
         with self._steered(lambda run: run.weigh(weights)):
             self._go_on_at(cursor)
 

@@ -1,4 +1,4 @@
-"""A run of PyTorch processes for tests/fuzz/storm.py to kill:
+"""A run of PyTorch processes for examples/tests/storm.py to kill:
     python3 examples/python/tests/storm_torch.py FOLDER WORLD_SIZE WORKERS
 trains EPOCHS epochs on processes that are joined by gloo, from the checkpoint
 in FOLDER if there is one, and writes FOLDER/digest. What is trained is a hash:

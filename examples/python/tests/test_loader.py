@@ -542,10 +542,12 @@ class NotCounted(unittest.TestCase):
         class Mine(BatchSampler):
             pass
 
-        for workers in 0, 1:
+        for workers, kind in itertools.product((0, 1), (
+                lambda loader, _: loader, StatefulLoader)):
             sampler = Distributed(range(20), 1, 0)
-            loader = Counting(range(20), num_workers=workers,
-                              batch_sampler=Mine(sampler, 3, True))
+            made = Counting if kind is not StatefulLoader else Uncounted
+            loader = kind(made(range(20), num_workers=workers,
+                               batch_sampler=Mine(sampler, 3, True)), sampler)
             for epoch in range(4):
                 batches = iter(loader)
                 for _ in range(len(loader)):
@@ -664,13 +666,14 @@ class NotCounted(unittest.TestCase):
             self.assertEqual(left, 20 - received)
 
     def test_no_batch(self):
-        """After a loop that had one: less than a batch is left."""
+        """Less than one is left where batches were of another size."""
         sampler = Distributed(range(7), 1, 0)
         loader = Counting(range(7), batch_sampler=CountedBatchSampler(
             BatchSampler(sampler, 4, True), sampler))
-        for _ in loader:
-            state = sampler.state_dict()
-        sampler.load_state_dict(state)
+        list(loader)
+        before = Distributed(range(7), 1, 0)
+        next(iter(Counting(range(7), 4, sampler=before)))
+        sampler.load_state_dict(before.state_dict())
         self.assertEqual((list(loader), sampler.epoch), ([], 1))
 
     def test_a_batch_sampler_that_can_begin_once(self):
@@ -834,7 +837,8 @@ class Items(unittest.TestCase):
 
     def test_what_nobody_can_know(self):
         class Mine(BatchSampler):
-            pass
+            def __iter__(self):
+                return super().__iter__()
 
         sampler = Distributed(range(15), 1, 0)
         loader = Uncounted(range(15), batch_sampler=Mine(sampler, 3, False))
@@ -1020,6 +1024,17 @@ class Items(unittest.TestCase):
                                             "items="):
                     for _ in itertools.islice(served, 8):
                         served.state_dict()
+        # One too many: the second batch takes one less again.
+        class Own(Mine):
+            def __iter__(self):
+                return super().__iter__()
+
+        for tail in "pad", "carry":
+            sampler = Distributed(range(99), 1, 0, tail=tail)
+            served = StatefulLoader(Uncounted(
+                range(99), batch_sampler=Own(sampler, 11, False)), sampler, 12)
+            with self.assertRaisesRegex(RuntimeError, "took only 22"):
+                list(itertools.islice(served, 2))
 
     def test_items_beside_a_count(self):
         """Whatever is around it: batches of any size have no number of
@@ -1612,6 +1627,9 @@ class Items(unittest.TestCase):
             def __init__(self, sampler, name, value):
                 super().__init__(sampler, 4, False)
                 setattr(self, name, value)
+
+            def __iter__(self):
+                return super().__iter__()
 
         for name, value in itertools.product(
                 ("taken", "given", "held", "ended"), (3, lambda: 3, None)):

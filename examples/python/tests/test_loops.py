@@ -750,6 +750,171 @@ class Copies(unittest.TestCase):
                     del sampler
                     self.assertEqual(len(list(double)), len(double))
 
+    def test_questions_after_the_last_batch(self):
+        """Of a loop that was left there, they are about the next epoch."""
+        for drop_last in False, True:
+            sampler = Distributed(range(22), 1, 0, batch_size=4)
+            loader = DataLoader(range(22), 4, sampler=sampler,
+                                        drop_last=drop_last)
+            loop = iter(loader)
+            for _ in itertools.islice(loop, len(loader)):
+                self.assertEqual(sampler.epoch, 0)
+            last = sampler.state_dict(), sampler.state_dict(
+                batches=len(loader))
+            self.assertEqual(raw(last[0]), raw(last[1]))
+            self.assertEqual(sampler.start_iter, len(loader))
+            del loop
+            other = Distributed(range(22), 1, 0, batch_size=4)
+            other.begin(1)
+            for ask in (lambda one: one.epoch, lambda one: one.remaining,
+                        lambda one: one.start_iter, lambda one: one.at(2),
+                        lambda one: one.locate(7), lambda one: one.padding(5),
+                        lambda one: raw(one.state_dict(
+                            epoch=one.epoch, batches=one.start_iter)),
+                        lambda one: raw(one.state_dict(batches=0))):
+                self.assertEqual(ask(sampler), ask(other))
+            with self.assertRaisesRegex(RuntimeError, "say epoch="):
+                sampler.state_dict(batches=len(loader))
+            self.assertEqual(raw(sampler.state_dict(
+                batches=len(loader), epoch=0)), raw(last[0]))
+            sampler.set_start_iter(2)
+            other.set_start_iter(2)
+            self.assertEqual(list(sampler), list(other))
+
+    def test_what_goes_on_after_the_last_batch(self):
+        """A state by numbers, and what is changed there, are of the next epoch,
+        which goes on with what the last step took of it."""
+        lengths = [7, 9, 12, 5, 8, 13, 4, 11, 6, 10] * 3
+        for make in (
+                lambda: statesampler.PackedBatchSampler(lengths, 30, 0, 2),
+                lambda: RoundRobin([5, 12], 3, 0, 1, stop="restart"),
+                lambda: statesampler.BlendedBatchSampler(
+                    [5, 12], 3, 0, 1, stop="restart")):
+            sampler = make()
+            loader, count = counted(sampler), sampler.remaining
+            for number, _ in enumerate(loader, 1):
+                if number == count:
+                    inside = sampler.state_dict(epoch=1, batches=0)
+                    break
+            states = [inside, sampler.state_dict(batches=0),
+                      sampler.state_dict(epoch=sampler.epoch,
+                                         batches=sampler.start_iter)]
+            want = next(iter(loader))
+            for state in states:
+                resumed = make()
+                resumed.load_state_dict(state)
+                self.assertEqual(next(iter(resumed)), want)
+
+    def test_changed_after_the_last_batch(self):
+        """Also where a loop was left there, the next epoch has begun."""
+        for make, change in (
+                (lambda: Distributed(range(22), 1, 0, shuffle=False),
+                 lambda one: one.resize(30)),
+                (lambda: RoundRobin([8, 8], 4, 0, 1),
+                 lambda one: one.weigh([1, 3]))):
+            places = []
+            for ended in False, True:
+                sampler = make()
+                count = sampler.remaining
+                for number, _ in enumerate(counted(sampler), 1):
+                    if number == count and not ended:
+                        break
+                change(sampler)
+                places.append((sampler.epoch, sampler.remaining,
+                               list(counted(sampler))))
+            self.assertEqual(*places)
+            self.assertEqual(places[0][0], 1)
+
+    def test_the_epoch_named_in_a_loop_that_is_left(self):
+        """It had all; but one that is kept begins again."""
+        for keep in False, True:
+            sampler = Distributed(range(22), 1, 0)
+            loader = DataLoader(range(22), 4, sampler=sampler)
+            epochs, kept = [], []
+            for _ in range(3):
+                loop = iter(loader)
+                kept += [loop] * keep
+                for number, _ in enumerate(loop, 1):
+                    if number == len(loader):
+                        epochs.append(sampler.epoch)
+                        sampler.set_epoch(sampler.epoch)
+                        break
+            self.assertEqual(epochs, [0, 0, 0] if keep else [0, 1, 2])
+
+    def test_a_seed_after_the_last_batch(self):
+        sampler = Distributed(range(22), 1, 0)
+        loop = counted(sampler)
+        list(itertools.islice(loop, 22))
+        self.assertEqual(sampler.epoch, 1)
+        self.assertEqual(sampler.sample_seed(3), sampler.sample_seed(3, 1))
+
+    def test_a_number_of_batches_between_epochs(self):
+        """It may be the trainer's of the epoch that has ended."""
+        for name in None, "set_epoch", "begin":
+            sampler = Distributed(range(22), 1, 0, batch_size=4)
+            loader = DataLoader(range(22), 4, sampler=sampler)
+            for _ in loader:
+                pass
+            if name is None:
+                loaded = Distributed(range(22), 1, 0, batch_size=4)
+                loaded.load_state_dict(sampler.state_dict())
+                for each in sampler, loaded, copy.copy(sampler):
+                    with self.assertRaisesRegex(RuntimeError, "say epoch="):
+                        each.state_dict(batches=3)
+                loop = iter(loader)
+                next(loop)
+            else:
+                getattr(sampler, name)(1)
+            self.assertEqual(raw(sampler.state_dict(batches=3)),
+                             raw(sampler.state_dict(batches=3, epoch=1)))
+
+    def test_the_epoch_named_in_its_loop(self):
+        """After the last batch nobody knows whether it begins again, until the
+        loop ends."""
+        for named in 0, 1:
+            sampler = Distributed(range(22), 1, 0, batch_size=4)
+            loader = DataLoader(range(22), 4, sampler=sampler)
+            for number, _ in enumerate(loader, 1):
+                if named == 0 or number == 6:
+                    sampler.set_epoch(named)
+                if number < 6:
+                    sampler.state_dict()
+                elif named == 0:
+                    for ask in (sampler.state_dict,
+                                lambda: sampler.remaining,
+                                lambda: copy.copy(sampler)):
+                        with self.assertRaisesRegex(RuntimeError,
+                                                    "set_epoch.0. came"):
+                            ask()
+            self.assertEqual((number, sampler.epoch), (6, 1))
+            begun = Distributed(range(22), 1, 0)
+            begun.begin(1)
+            self.assertEqual(raw(sampler.state_dict()), raw(begun.state_dict()))
+
+    def test_left_where_too_little_is_left(self):
+        """A batch sampler that drops the last batch has had all: also in a
+        loop that began amid the epoch."""
+        def make(sampler):
+            return DataLoader(
+                range(23), batch_sampler=CountedBatchSampler(
+                    BatchSampler(sampler, 6, True), sampler))
+
+        for first in 0, 1, 2:
+            before = Distributed(range(23), 1, 0)
+            loop = iter(make(before))
+            for _ in range(first):
+                next(loop)
+            sampler = Distributed(range(23), 1, 0)
+            sampler.load_state_dict(before.state_dict())
+            loader = make(sampler)
+            for _ in itertools.islice(iter(loader), 3 - first):
+                self.assertEqual(sampler.epoch, 0)
+            self.assertEqual(sampler.epoch, 1)
+            resumed = Distributed(range(23), 1, 0)
+            resumed.load_state_dict(sampler.state_dict())
+            self.assertEqual((resumed.epoch, resumed.remaining), (1, 23))
+            self.assertEqual(len(list(loader)), 3)
+
     def test_a_copy_after_the_last_batch(self):
         """It has no empty loop: it begins the next epoch."""
         for make, over in (

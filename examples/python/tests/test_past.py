@@ -389,8 +389,10 @@ class Pasts(unittest.TestCase):
         """The epoch goes on after a last batch that is not full."""
         one = StatefulDistributedSampler(range(14), 1, 0, shuffle=False,
                                          batch_size=4)
-        list(zip(range(4), one_loop(one, 14)))
-        one.resize(16)
+        for number, _ in enumerate(one_loop(one, 14), 1):
+            if number == 4:     # After the loop, epoch 0 has ended.
+                one.resize(16)
+                break
         list(zip(range(1), one_loop(one, 16)))
         torch.save(one.state_dict(), self.path)
         self.assertEqual(self.ask("--batch-size", 4, "--steps", "3..4"),

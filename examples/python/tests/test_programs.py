@@ -29,7 +29,8 @@ KINDS = {"CountingDataLoader": CountingDataLoader,
 class Program:
     """place: epoch and first index of the next loop. state: the place to which
     a state leads. over: a loop has had all batches of place's epoch, and has
-    not asked for more."""
+    not asked for more. last: the last loop is kept. named: its epoch was set
+    again after all of it, so that nobody knows a state."""
 
     def __init__(self, random, workers):
         self.random, self.n = random, random.randrange(1, 14)
@@ -43,6 +44,7 @@ class Program:
         self.log, self.kept = [kind, self.n, self.options], []
         self.place = self.state = 0, 0
         self.over, self.loaded = False, False
+        self.last = self.named = False
         self.make(None)
 
     def make(self, state):
@@ -71,12 +73,16 @@ class Program:
         if self.random.random() < .4:
             self.log.append("all")
             self.place = self.state = epoch + 1, 0
+            self.last = self.named = False
             return list(self.loader), want
         count = self.random.randrange(len(want) + 1)
         self.log.append(f"{count} of {len(want)}")
         served = iter(self.loader)
-        if self.random.random() < .5:
+        kept = self.random.random() < .5
+        if kept:
             self.kept.append(served)
+        if count:
+            self.last, self.named = kept, False
         self.over = 0 < count == len(want)
         self.state = (epoch + 1, 0) if self.over else (
             epoch, start + size * count)
@@ -92,15 +98,18 @@ class Program:
         self.sampler.set_epoch(epoch)
         if epoch != self.place[0]:
             self.place = self.state = epoch, 0
+            self.named = False
         elif self.over:
-            self.state = self.place
+            self.state, self.named = self.place, self.last
         self.over = False
 
     def step(self):
         kind = self.random.choice(["loop", "loop", "set", "same", "load"])
         if kind == "loop":
             return self.loop()
-        if kind == "load":
+        if kind == "load" and self.named:
+            self.refused()
+        elif kind == "load":
             self.log.append("load")
             self.make(self.sampler.state_dict())
             self.place, self.over, self.loaded = self.state, False, True
@@ -109,11 +118,21 @@ class Program:
                            self.sampler.epoch)
         return None, None
 
+    def refused(self):
+        """Whether nobody knows a state."""
+        try:
+            self.sampler.state_dict()
+        except RuntimeError as error:
+            return "begins it again" in str(error)
+        return False
+
     def resumed(self):
         """What comes after the state, and what should. What was left with a
         state goes on there, in this run too."""
         if self.random.random() < .3:
             return None, None
+        if self.named:
+            return self.refused(), True
         self.log.append("save")
         if not self.over:
             self.place = self.state

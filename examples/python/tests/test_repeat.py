@@ -1,6 +1,7 @@
 """RepeatSampler: TRL's rule, a state at every batch on any number of ranks,
 processes that are killed, and what it refuses."""
 
+import copy
 import itertools
 import os
 import tempfile
@@ -14,6 +15,7 @@ from loader_accelerate import DataLoaderShard
 from statesampler import (
     RepeatSampler, Sampler, SpreadBatchSampler, StatefulDistributedSampler,
     StatefulLoader)
+from statesampler._library import c
 import test_accelerate
 from test_accelerate import RECIPES
 import test_kills
@@ -377,15 +379,13 @@ class Killed(unittest.TestCase):
 
 class Lookup(unittest.TestCase):
     def test_a_step(self):
-        """A generation batch is computed once, not for each of its copies."""
+        """One call of the library has all items of a step."""
         sampler = RepeatSampler(range(60), 8, 20, 3, seed=1)
         want = trl(ours(60, 20, 1, 0), 8, 20, 3)[640:800]
-        kind = type(Sampler(9, 0, 1).plain())
-        with unittest.mock.patch.object(kind, "at", autospec=True,
-                                        side_effect=kind.at) as taken:
+        with unittest.mock.patch.object(c, "groups_fill",
+                                        wraps=c.groups_fill) as taken:
             self.assertEqual(sampler.at(4), want)
         self.assertEqual(taken.call_count, 1)
-
 
     def test_after_a_state_amid_a_use(self):
         """Uses begin where they did."""
@@ -395,6 +395,7 @@ class Lookup(unittest.TestCase):
             list(zip(range(left), counted(sampler)))
             new = RepeatSampler(range(20), 2, 4, 3, seed=1)
             new.load_state_dict(sampler.state_dict())
+            self.assertEqual(list(copy.copy(new)), sum(whole, [])[left:])
             self.assertEqual([new.at(step) for step in range(len(whole))],
                              whole)
             for index in set(sum(whole, [])):
@@ -476,7 +477,6 @@ class Errors(unittest.TestCase):
     def test_copies(self):
         """A copy goes on where the original stood; both have an epoch's seeds
         for samples."""
-        import copy
         import pickle
         sampler = make()
         loader = iter(DataLoader(range(PROMPTS), 24, sampler=sampler))

@@ -1,5 +1,5 @@
 """Kills real runs at random moments, and compares what they end in:
-    python3 tests/fuzz/storm.py KILLS [SEED]
+    python3 examples/tests/storm.py KILLS [SEED]
 from the root of the repository; make storm builds what it needs. The kills are
 shared out among the demo's model, the trainer over MPI, PyTorch's processes
 and the page in Chromium, or those of these kinds (demo, trainer, torch, page)
@@ -10,7 +10,6 @@ never killed. Of each kind some of those that end must say that they went on
 from a checkpoint."""
 
 import glob
-import hashlib
 import os
 import random
 import re
@@ -103,7 +102,7 @@ class Run:
 class Demo:
     """examples/train_text.c, whose ranks are in one process."""
     name, worlds = "demo", (1, 2, 3, 4, 6, 8)
-    program, went_on = "build/train_text", "resumed: step"
+    program, went_on = "build/train_text", "resumed: "
 
     def __init__(self, home):
         self.texts = []
@@ -111,18 +110,14 @@ class Demo:
                      "tests/reference.py"):
             self.texts.append(os.path.join(home, os.path.basename(name)))
             with open(name, "rb") as text, open(self.texts[-1], "wb") as copy:
-                copy.write(text.read(12000))
+                copy.write(text.read(6000))
 
     def start(self, folder, world_size, moments):
-        return Run([self.program, "--ranks", str(world_size), "--epochs", "3",
-                    "--every", "3",
-                    "--checkpoint", os.path.join(folder, "checkpoint"),
-                    "--weights", os.path.join(folder, "weights"),
-                    *self.texts], {})
+        return Run([self.program, str(world_size),
+                    os.path.join(folder, "checkpoint"), *self.texts], {})
 
     def digest(self, folder, said):
-        with open(os.path.join(folder, "weights"), "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()
+        return said.rpartition("weights: ")[2].split()[0]
 
 
 class Trainer:
