@@ -1,6 +1,7 @@
 /* steer.c - the cost of steering a run: a noted event, an answer from a history
-   of 1,000 events, both also of the weights of a mix, a stage of a schedule,
-   and the turns of a scheduled mix against those of a plain one. */
+   of 1,000 events, both also of the weights of a mix, a stage of a schedule, by
+   turns and by tokens, and the turns of a scheduled mix against those of a
+   plain one. */
 #include "bench.h"
 #include "examples/extras/history.h"
 #include "examples/extras/schedule.h"
@@ -96,6 +97,14 @@ static uint32_t plan(schedule *s, uint64_t turn, void *context)
         s->sources[i].share =
             (double)(1 + i % 60) + (double)((turn + i * 7) % 13) / 10;
     return LENGTH;
+}
+
+static uint32_t plan_tokens(schedule *s, uint64_t turn, void *context)
+{
+    uint32_t i;
+    for (i = 0; i < SOURCES; i++)
+        s->sources[i].mean = 500 + i * 37 % 1000;
+    return plan(s, turn, context);
 }
 
 static void plain_run(void *data)
@@ -224,17 +233,34 @@ static void stage_run(void *data)
     }
 }
 
+static void stage_of_tokens_run(void *data)
+{
+    mixed *m = data;
+    uint32_t turns, i;
+    int k;
+    for (k = 0; k < 100; k++) {
+        must(schedule_stage(&turns, &m->s, &m->mix, plan_tokens, NULL) == 0,
+             "stage");
+        schedule_begin(&m->s, turns);
+        for (i = 0; i < SOURCES; i++)
+            must(schedule_had(&m->s, i, (uint64_t)m->shares[i].turns *
+                                            m->shares[i].mean) == 0,
+                 "had");
+    }
+}
+
 int main(void)
 {
     static record r[3];
-    static mixed m[3];
+    static mixed m[4];
     static weighed w[5];
     contender c[3] = {{record_run, record_before, NULL, &r[0], 0},
                       {seek_run, record_before, NULL, &r[1], 0},
                       {answer_run, NULL, NULL, &r[2], 0}};
-    contender turns[3] = {{plain_run, mixed_before, NULL, &m[0], 0},
+    contender turns[4] = {{plain_run, mixed_before, NULL, &m[0], 0},
                           {scheduled_run, mixed_before, NULL, &m[1], 0},
-                          {stage_run, mixed_before, NULL, &m[2], 0}};
+                          {stage_run, mixed_before, NULL, &m[2], 0},
+                          {stage_of_tokens_run, mixed_before, NULL, &m[3], 0}};
     contender weights[5] = {{weigh_run, weighed_before, NULL, &w[0], 0},
                             {plain_weigh_run, weighed_before, NULL, &w[1], 0},
                             {weighed_answer_run, NULL, NULL, &w[2], 0},
@@ -273,11 +299,13 @@ int main(void)
               weights[3].ns / 1000, "us", 3000);
     row_alone("history; the same with the stop rule ALL; where sources ended",
               weights[4].ns / 1000, "us", 10000);
-    race(turns, 3, 2);
+    race(turns, 4, 2);
     row("schedule; turns of 300 sources in stages of 1000",
         turns[1].ns / (double)TURNS, "ns", "a plain mix",
         turns[0].ns / (double)TURNS, 1.3);
     row_alone("schedule; a stage of 300 sources", turns[2].ns / 100 / 1000,
               "us", 20);
+    row_alone("schedule; the same by tokens", turns[3].ns / 100 / 1000, "us",
+              20);
     return 0;
 }

@@ -201,44 +201,62 @@ static inline void schedule_start(schedule *s, uint64_t turn)
     s->late = turn != 0;
 }
 
-/* --- shares as whole numbers ---------------------------------------------- */
-
-/* Sets the powers of two whose product takes the largest share to 2^31 or more,
-   but below 2^32. (That of the smallest shares is no double: so there are two,
-   and the first is 1 or 2^900.) ESHARES: a share is impossible, or all are 0.
-   */
-static inline int schedule_set_scale(double *lift, double *scale,
-                                     const schedule *s)
+/* A number in 8 bytes, the same on all machines. */
+static inline void schedule_store(unsigned char *to, uint64_t number)
 {
-    const double bound = 4294967296.0;
-    double most = 0, far = 1;
-    uint32_t i;
+    int i;
 
-    for (i = 0; i < s->num_sources; i++) {
-        if (!(s->sources[i].share >= 0))
-            return SCHEDULE_ESHARES;
-        if (s->sources[i].share > most)
-            most = s->sources[i].share;
-    }
-    if (!(most > 0 && most - most == 0)) /* it may be infinite */
-        return SCHEDULE_ESHARES;
-    for (i = 0; i < 900; i++)
-        far *= 2;
-    *lift = most < 1 / far ? far : 1;
-    *scale = 1;
-    most *= *lift;
-    while (most * *scale >= bound)
-        *scale /= 2;
-    while (most * *scale < bound / 2)
-        *scale *= 2;
-    return STATESAMPLER_OK;
+    for (i = 0; i < 8; i++, number >>= 8)
+        to[i] = (unsigned char)(number & 255);
 }
 
-/* A share as a whole number. */
-static inline uint64_t schedule_scaled(const schedule_source *source,
-                                       double lift, double scale)
+/* --- shares as whole numbers ---------------------------------------------- */
+
+/* Its bits. That of a larger share is a larger number, so that all that is no
+   share has more than the largest. */
+static inline uint64_t schedule_bits(const schedule_source *source)
 {
-    return (uint32_t)(source->share * lift * scale);
+    const double share = source->share + 0.0; /* -0 is 0 */
+    uint64_t bits;
+
+    memcpy(&bits, &share, sizeof bits);
+    return bits;
+}
+
+/* The digits of a share, below 2^53, whose exponent is 0 or the others'. */
+static inline uint64_t schedule_digits(uint64_t bits)
+{
+    const uint64_t one = (uint64_t)1 << 52;
+
+    return bits < one ? 2 * bits : bits % one + one;
+}
+
+/* Sets the largest share. ESHARES: one is impossible, or all are 0. */
+static inline int schedule_set_most(uint64_t *most, const schedule *s)
+{
+    uint32_t i;
+
+    *most = 0;
+    for (i = 0; i < s->num_sources; i++)
+        if (*most < schedule_bits(s->sources + i))
+            *most = schedule_bits(s->sources + i);
+    return *most == 0 || *most >= (uint64_t)0x7ff << 52 ? SCHEDULE_ESHARES
+                                                        : STATESAMPLER_OK;
+}
+
+/* A share as a whole number, of which the largest is 2^31 or more, but below
+   2^32. */
+static inline uint64_t schedule_scaled(const schedule_source *source,
+                                       uint64_t most)
+{
+    const uint64_t bits = schedule_bits(source);
+    const uint64_t down = (most >> 52) - (bits >> 52) + 21;
+    uint64_t digits = schedule_digits(bits);
+    uint64_t more;
+
+    for (more = schedule_digits(most); more >> 52 == 0; more *= 2)
+        digits *= 2;
+    return down < 64 ? digits >> down : 0;
 }
 
 /* Sets each source's part of ONE, so that they sum to ONE: what rounding leaves
@@ -246,22 +264,17 @@ static inline uint64_t schedule_scaled(const schedule_source *source,
    source is due anything yet. */
 static inline int schedule_set_parts(schedule *s)
 {
-    double lift = 1, scale = 1;
-    uint64_t sum = 0, rest = 0;
+    uint64_t most, sum = 0, rest = 0;
     uint32_t i;
-    const int code = schedule_set_scale(&lift, &scale, s);
+    const int code = schedule_set_most(&most, s);
 
     if (code != STATESAMPLER_OK)
         return code;
     for (i = 0; i < s->num_sources; i++)
-        sum += schedule_scaled(s->sources + i, lift, scale);
+        sum += schedule_scaled(s->sources + i, most);
     for (i = 0; i < s->num_sources; i++) {
-        const uint64_t scaled =
-            schedule_scaled(s->sources + i, lift, scale) *
-            (uint64_t)SCHEDULE_ONE;
-
-        rest += scaled % sum;
-        s->sources[i].part = (uint32_t)(scaled / sum + rest / sum);
+        rest += schedule_scaled(s->sources + i, most) << 31;
+        s->sources[i].part = (uint32_t)(rest / sum);
         s->sources[i].due = 0;
         rest %= sum;
     }
@@ -420,10 +433,8 @@ static inline int64_t schedule_level(const schedule *s, uint32_t turns)
 static inline int64_t schedule_first_rest(uint64_t turn)
 {
     unsigned char bytes[8];
-    uint32_t i;
 
-    for (i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(turn >> 8 * i & 255);
+    schedule_store(bytes, turn);
     return (int64_t)(statesampler_hash(0, bytes, sizeof bytes) >> 33);
 }
 
@@ -540,10 +551,11 @@ static inline int schedule_check_steps(const schedule *s,
     uint32_t i;
 
     for (i = 0; i < s->num_sources; i++) {
-        statesampler own = mix->sources[i].sampler;
+        statesampler own;
 
         if (s->sources[i].part == 0 || schedule_has_seat(mix->sources + i))
             continue;
+        own = mix->sources[i].sampler;
         statesampler_begin(&own, 0);
         if (statesampler_num_steps(&own) == 0)
             return SCHEDULE_ESTEPS;
@@ -1133,14 +1145,6 @@ static inline int schedule_locate(schedule *s, statesampler_mix *mix,
 }
 
 /* --- states --------------------------------------------------------------- */
-
-static inline void schedule_store(unsigned char *to, uint64_t number)
-{
-    int i;
-
-    for (i = 0; i < 8; i++, number >>= 8)
-        to[i] = (unsigned char)(number & 255);
-}
 
 static inline uint64_t schedule_read(const unsigned char *from)
 {

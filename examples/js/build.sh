@@ -65,8 +65,9 @@ wasm $web/statesampler.wasm module.c $small
 # it is for functions of up to 8 bytes. Exports get names of one letter, which
 # wasm-opt prints.
 more='--always-inline-max-function-size=8 --minify-imports-and-exports'
+more="$more --dealign --reorder-functions"
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
-    '-DSSMP_ALWAYS_INLINE=static inline' -mllvm -inline-threshold=-25 \
+    '-DSSMP_ALWAYS_INLINE=static inline' -mllvm -inline-threshold=-50 \
     >$web/exports
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)

@@ -583,10 +583,10 @@ WEB(uint64_t *, start, (void))
 /* A string that ends with a zero byte. No history is full here, copies are made
    anew for each turn that is asked for, and JavaScript has words of its own for
    too many tokens: so the module has no strings for these. */
-WEB(const char *, error, (int code))
+__attribute__((flatten)) WEB(const char *, error, (int code))
 {
-    if (code == HISTORY_EFULL || code == SCHEDULE_EMOVED ||
-        code == SCHEDULE_EMANY)
-        __builtin_unreachable();
+    __builtin_assume(code != HISTORY_EFULL);
+    __builtin_assume(code != SCHEDULE_EMOVED);
+    __builtin_assume(code != SCHEDULE_EMANY);
     return schedule_error(code);
 }

@@ -26,12 +26,13 @@ options="-std=c99 -Wall -Werror -Wno-unused-command-line-argument
 # as fast, as the header keeps its code for speed without __OPTIMIZE_SIZE__, and
 # loops over a few vectors are unrolled, or they are not in registers. What costs
 # no time: that which ends several branches is there once, no expression and no
-# end of a loop is copied to save a jump, and -fwrapv makes less code. Functions of
+# end of a loop is copied to save a jump, loops keep few pointers, and -fwrapv
+# makes less code. Functions of
 # what repeats, as clang makes them for ARM, are less code, but more when it is
 # packed.
 small="-Oz -U__OPTIMIZE_SIZE__ -mno-outline -mllvm -unroll-threshold=100
     -mllvm -inline-threshold=0 -mllvm -sink-common-insts -mllvm -enable-pre=0
-    -mllvm -tail-dup-placement=0 -fwrapv"
+    -mllvm -tail-dup-placement=0 -mllvm -disable-lsr -fwrapv"
 
 # Makes an object of each source in $work.
 compile() { # TARGET [OPTION...]
@@ -61,8 +62,9 @@ windows() { # MACHINE PYTHONS_NAME_OF_IT
 
 # It names the system's library, though it calls nothing of it: macOS may refuse
 # one that names none. llvm-strip leaves out names of static functions, for which
-# lld has no option yet, and signs anew.
-macos() { # MACHINE VERSION
+# lld has no option yet, and signs anew what is signed: Apple's processors load
+# nothing else, and Intel's need none, which has a hash of each page.
+macos() { # MACHINE VERSION SIGNING
     compile $1-apple-macos$2 -fPIC
     cat >"$work/system.tbd" <<TBD
 --- !tapi-tbd
@@ -72,7 +74,7 @@ install-name: /usr/lib/libSystem.B.dylib
 ...
 TBD
     lld -flavor darwin -dylib -arch $1 -platform_version macos $2 $2 \
-        -adhoc_codesign -install_name @rpath/libstatesampler-darwin-$1.dylib -S \
+        $3 -install_name @rpath/libstatesampler-darwin-$1.dylib -S \
         -dead_strip -no_function_starts -no_data_in_code_info \
         -o "$out/libstatesampler-darwin-$1.dylib" "$work"/*.o "$work/system.tbd"
     llvm-strip -x "$out/libstatesampler-darwin-$1.dylib"
@@ -81,8 +83,8 @@ TBD
 for platform; do
     case $platform in
     linux-*) linux ${platform#*-} ;;
-    darwin-arm64) macos arm64 11.0 ;;
-    darwin-x86_64) macos x86_64 10.13 ;;
+    darwin-arm64) macos arm64 11.0 -adhoc_codesign ;;
+    darwin-x86_64) macos x86_64 10.13 -no_adhoc_codesign ;;
     win32-AMD64) windows x86_64 AMD64 ;;
     win32-ARM64) windows aarch64 ARM64 ;;
     *)
