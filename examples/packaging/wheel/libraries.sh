@@ -27,9 +27,8 @@ options="-std=c99 -Wall -Werror -Wno-unused-command-line-argument
 # loops over a few vectors are unrolled, or they are not in registers. What costs
 # no time: that which ends several branches is there once, no expression and no
 # end of a loop is copied to save a jump, loops keep few pointers, and -fwrapv
-# makes less code. Functions of
-# what repeats, as clang makes them for ARM, are less code, but more when it is
-# packed.
+# makes less code. Functions of what repeats, as clang makes them for ARM, are less
+# code, but more when it is packed.
 small="-Oz -U__OPTIMIZE_SIZE__ -mno-outline -mllvm -unroll-threshold=100
     -mllvm -inline-threshold=0 -mllvm -sink-common-insts -mllvm -enable-pre=0
     -mllvm -tail-dup-placement=0 -mllvm -disable-lsr -fwrapv"
