@@ -78,8 +78,8 @@ clean:
 
 DOWN = $(MAKE) --no-print-directory -C
 
-mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity sizes \
-crash newest scale histories quality quality-rounds vectors: \
+mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity \
+format sizes crash newest scale histories quality quality-rounds vectors: \
     | $(filter deps deps-prove test,$(MAKECMDGOALS))
 	@$(DOWN) tests $@
 build/test/% build/fuzz/% build/quality/%: always
@@ -159,6 +159,6 @@ always:
 
 .PHONY: help demo examples check test tests bench bench-figures gpu clean \
     mutants mutants-all sanitize fuzz fuzz-agree prove deps-prove complexity \
-    sizes crash newest scale histories quality quality-rounds vectors \
+    format sizes crash newest scale histories quality quality-rounds vectors \
     web trainer torch boards storm packages release install uninstall bare \
     deps deps-npm always

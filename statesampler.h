@@ -49,7 +49,8 @@ EXAMPLE
              .seed = 42,
              .rank = 0,
              .world_size = 1,
-             .batch_size = 8};
+             .batch_size = 8,
+         };
          const char *path = "quickstart.state";
          unsigned char state[STATESAMPLER_STATE_BYTES];
          uint64_t batch[8];
@@ -203,13 +204,12 @@ HOW TO
 
      static void *load(void *argument)
      {
-         loaded *batch = (loaded *)argument;
+         loaded *job = (loaded *)argument;
          size_t i;
 
-         statesampler_at(batch->plan, batch->step, batch->indices,
-                         &batch->count);
-         for (i = 0; i < batch->count; i++)
-             batch->records[i] = read_sample(batch->indices[i]);
+         statesampler_at(job->plan, job->step, job->indices, &job->count);
+         for (i = 0; i < job->count; i++)
+             job->records[i] = read_sample(job->indices[i]);
          return NULL;
      }
 
@@ -222,7 +222,7 @@ HOW TO
 
      static int run(void)
      {
-         statesampler_source sources[3];
+         statesampler_source sets[3];
          statesampler_mix mix;
          uint64_t batch[16];
          uint32_t source;
@@ -234,14 +234,14 @@ HOW TO
                  .num_samples = length[source],
                  .seed = 42,
                  .stream = source,
-                 .batch_size = 16};
+                 .batch_size = 16,
+             };
 
-             sources[source].weight = weight[source];
-             code = statesampler_init(&sources[source].sampler, &desc);
+             sets[source].weight = weight[source];
+             code = statesampler_init(&sets[source].sampler, &desc);
          }
          if (code == STATESAMPLER_OK)
-             code = statesampler_mix_init(&mix, sources, 3,
-                                          STATESAMPLER_STOP_ALL);
+             code = statesampler_mix_init(&mix, sets, 3, STATESAMPLER_STOP_ALL);
          while (code == STATESAMPLER_OK &&
                 statesampler_mix_next(&mix, batch, &count, &source))
              train(source, batch, count);
@@ -832,7 +832,8 @@ CHANGES
 #define SSMP_RULE_CONSTANT(name, number, sentence) STATESAMPLER_##name = number,
 enum {
     STATESAMPLER_RULES(SSMP_RULE_CONSTANT)
-    SSMP_NO_RULE = 0 /* C++98 wants a last one without a comma */
+    /* C++98 wants a last one without a comma. */
+    SSMP_NO_RULE = 0
 };
 
 #ifndef STATESAMPLER_API
@@ -2128,7 +2129,7 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_X86(mulhi_epu16, a, b))
 #define SSMP_EVEN32(a, b) ((ssmp_v64)SSMP_X86(mul_epu32, a, b))
 #define SSMP_TIMES(a, bit, b) \
-    ((ssmp_v32)SSMP_X86(madd_epi16, a, ssmp_splat(((b) & 0xffffu) << (bit), 1)))
+    ((ssmp_v32)SSMP_X86(madd_epi16, a, ssmp_splat((0xffffu & (b)) << (bit), 1)))
 #if SSMP_BYTES == 32 /* one instruction less; AVX-512 needs no other */
 #define SSMP_MERGE32(even, odd)                               \
     ((ssmp_v32)_mm256_blend_epi32((__m256i)((even) >> 32),    \
@@ -2151,7 +2152,7 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #define SSMP_EVEN32(a, b) ((ssmp_v64)vmull_u32(SSMP_LOW32(a), SSMP_LOW32(b)))
 #else
 #define SSMP_EVEN32(a, b) \
-    (((ssmp_v64)(a) & SSMP_MAX32) * ((ssmp_v64)(b) & SSMP_MAX32))
+    ((SSMP_MAX32 & (ssmp_v64)(a)) * (SSMP_MAX32 & (ssmp_v64)(b)))
 #define SSMP_HIGH16(a, b) ssmp_high16((ssmp_v32)(a), (ssmp_v32)(b))
 
 SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
@@ -2162,11 +2163,11 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
 }
 #endif
 #ifndef SSMP_TIMES
-#define SSMP_TIMES(a, bit, b) (((a) >> (bit) & 0xffffu) * (b))
+#define SSMP_TIMES(a, bit, b) ((0xffffu & (a) >> (bit)) * (b))
 #endif
 #ifndef SSMP_MERGE32
 #define SSMP_MERGE32(even, odd) \
-    ((ssmp_v32)((even) >> 32 | ((odd) & SSMP_U64(SSMP_MAX32, 0))))
+    ((ssmp_v32)((even) >> 32 | (SSMP_U64(SSMP_MAX32, 0) & (odd))))
 #endif
 #ifndef SSMP_REDUCE
 #define SSMP_REDUCE(bits, x, size) \
@@ -2590,6 +2591,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 }
 
 #undef SSMP_SECOND_READING /* done */
+
 #endif /* both readings */
 
 #ifdef SSMP_FIRST_READING

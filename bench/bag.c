@@ -152,8 +152,9 @@ static void deck_check(void *data)
 static void deck_init(deck *d, uint32_t n, void (*fill)(deck *, uint64_t *))
 {
     uint32_t i;
-    const bag b = {malloc(n * sizeof(uint32_t)), malloc(n * sizeof(uint64_t)),
-                   n, n, 1, 0, 0, 0, 0, 0};
+    bag b = {NULL, NULL, n, n, 1, 0, 0, 0, 0, 0};
+    b.items = malloc(n * sizeof(uint32_t));
+    b.order = malloc(n * sizeof(uint64_t));
     must(b.items != NULL && b.order != NULL, "memory");
     for (i = 0; i < n; i++)
         b.items[i] = i;

@@ -171,7 +171,8 @@ static int blend_compare(statesampler_mix *mix,
 /* --- The mix -------------------------------------------------------------- */
 
 #define STAGE 20000u /* turns; there are three stages */
-static const uint32_t weight[3][BLEND_SOURCES] = { /* in percent */
+/* In percent. */
+static const uint32_t weight[3][BLEND_SOURCES] = {
     {40, 20, 15, 10, 8, 5, 2, STATESAMPLER_OFF},
     {30, 20, 15, 10, 10, 7, 5, 3},
     {STATESAMPLER_OFF, 15, 15, 15, 15, 15, 15, 10}};
@@ -336,8 +337,10 @@ int main(int argc, char **argv)
         good = check_slots() && good;
         good = blend_compare(&mix, weight[1]) && good;
     }
-    return example_end(good && same && blend_worst <= 300 &&
-        parts.model == whole.model, "each source has its exact share, each "
-        "batch is within %d.%02d samples of it, and every shape trains on the "
-        "same samples", blend_worst / 100, blend_worst % 100);
+    good = good && same && blend_worst <= 300 && parts.model == whole.model;
+    return example_end(good,
+                       "each source has its exact share, each batch is within "
+                       "%d.%02d samples of it, and every shape trains on the "
+                       "same samples",
+                       blend_worst / 100, blend_worst % 100);
 }

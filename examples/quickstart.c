@@ -23,7 +23,8 @@ int main(void)
         .seed = 42,
         .rank = 0,
         .world_size = 1,
-        .batch_size = 8};
+        .batch_size = 8,
+    };
     const char *path = "quickstart.state";
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint64_t batch[8];

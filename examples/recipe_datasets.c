@@ -22,7 +22,7 @@ static void train(uint32_t source, const uint64_t *batch, size_t count)
 
 static int run(void)
 {
-    statesampler_source sources[3];
+    statesampler_source sets[3];
     statesampler_mix mix;
     uint64_t batch[16];
     uint32_t source;
@@ -34,14 +34,14 @@ static int run(void)
             .num_samples = length[source],
             .seed = 42,
             .stream = source,
-            .batch_size = 16};
+            .batch_size = 16,
+        };
 
-        sources[source].weight = weight[source];
-        code = statesampler_init(&sources[source].sampler, &desc);
+        sets[source].weight = weight[source];
+        code = statesampler_init(&sets[source].sampler, &desc);
     }
     if (code == STATESAMPLER_OK)
-        code = statesampler_mix_init(&mix, sources, 3,
-                                     STATESAMPLER_STOP_ALL);
+        code = statesampler_mix_init(&mix, sets, 3, STATESAMPLER_STOP_ALL);
     while (code == STATESAMPLER_OK &&
            statesampler_mix_next(&mix, batch, &count, &source))
         train(source, batch, count);

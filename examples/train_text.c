@@ -30,7 +30,7 @@
 static const char usage[] =
     "usage: train_text RANKS CHECKPOINT FILE...\n\n"
     "Trains a small model for 6 epochs to predict the next byte of up to 16\n"
-    "files of 4 MB, on data-parallel ranks that are simulated in this process.\n"
+    "files of 4 MB, on data-parallel ranks simulated in this process.\n"
     "Files take turns by weight: of three files, 3 : 2 : 1. The last tenth of\n"
     "each is held out. If CHECKPOINT is there, the run goes on from it.\n";
 

@@ -52,13 +52,12 @@ static void train(uint64_t *model, const uint64_t *records, size_t count)
 
 static void *load(void *argument)
 {
-    loaded *batch = (loaded *)argument;
+    loaded *job = (loaded *)argument;
     size_t i;
 
-    statesampler_at(batch->plan, batch->step, batch->indices,
-                    &batch->count);
-    for (i = 0; i < batch->count; i++)
-        batch->records[i] = read_sample(batch->indices[i]);
+    statesampler_at(job->plan, job->step, job->indices, &job->count);
+    for (i = 0; i < job->count; i++)
+        job->records[i] = read_sample(job->indices[i]);
     return NULL;
 }
 

@@ -805,6 +805,8 @@ static void check_snapshot(const snapshot *before)
    one sample, but where something else stands. */
 static void check_mixes(void)
 {
+    /* A row in few lines: clang-format would give each item one of its own. */
+    /* clang-format off */
     static const struct {
         uint32_t count, stop;
         uint64_t samples[SOURCES];
@@ -853,6 +855,7 @@ static void check_mixes(void)
          {0, 0, 0}, {1, 1, 1}, {1u << 20, 1u << 20, 1u << 20},
          STATESAMPLER_OK}
     };
+    /* clang-format on */
     snapshot before;
     size_t i;
     uint32_t k;
@@ -1543,8 +1546,10 @@ static void check_bounds(void)
 static const struct {
     int code, number;
     const char *name, *sentence;
-} listed[] = {STATESAMPLER_KINDS(LISTED) STATESAMPLER_RULES(LISTED)
-              {STATESAMPLER_OK, 0, "OK", "no error"}};
+} listed[] = {
+    {STATESAMPLER_OK, 0, "OK", "no error"},
+    STATESAMPLER_KINDS(LISTED) STATESAMPLER_RULES(LISTED)
+};
 
 /* Each constant has the number and the sentence of its line, and its name
    begins with that of its kind. */

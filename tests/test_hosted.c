@@ -446,13 +446,16 @@ static void lacks_size(unsigned k)
 
 static void check_pair(unsigned k)
 {
-    /* The first one cannot be set on Windows. */
+    /* The first one cannot be set on Windows. Filled lines: clang-format would
+       give each item one of its own. */
+    /* clang-format off */
     static const char *const malformed[] = {
         "", " ", "-1", "-0", "+3", " 3", "3 ", "\t3", "3x", "x3", "0x3", "3.0",
         "3e0", "4294967296", "4294967297", "4294967299", "18446744073709551615",
         "18446744073709551616", "18446744073709551619",
         "340282366920938463463374607431768211459", "three", "3,4", "3\n"
     };
+    /* clang-format on */
     const char *name = launchers[k].name;
     unsigned m;
     set_pair(k, "3", "8");

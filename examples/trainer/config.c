@@ -30,9 +30,12 @@
 #define TEXT "printable text with a length in "
 
 #define SIZE(field) sizeof ((struct trainer_config *)0)->field
+/* A row, not columns: */
+/* clang-format off */
 #define KEY(kind, field, path, allowed, same, meaning, ...) \
     {IS_##kind, offsetof(struct trainer_config, field), SIZE(field), path, \
      allowed, CONFIG_##same, meaning},
+/* clang-format on */
 const struct config_key config_table[CONFIG_KEYS] = {
 #include "config_keys.h"
 };

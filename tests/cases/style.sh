@@ -70,13 +70,16 @@ makefiles_narrow() {
         Makefile tests/Makefile bench/Makefile examples/*/Makefile) | nothing
 }
 
-# Those of C, also where there is no git, as in an archive.
 sources_narrow() {
-    (cd "$root" && find . -name build -prune -o -name node_modules -prune -o \
-        -type f -name '*.[ch]' -print) >sources
+    sh "$root/tests/format.sh" list >sources
     at_least 200 "$(wc -l <sources)" sources
     (cd "$root" && xargs awk 'length > 80 { print FILENAME ":" FNR ": " $0 }') \
         <sources | nothing
+}
+
+sources_formatted() {
+    quietly sh "$root/tests/format.sh" check
+    grep '^skip ' said || :
 }
 
 list_tests() {
@@ -87,6 +90,8 @@ list_tests() {
     add_test 'the header: limits of functions and columns' limits_hold
     add_test 'the Makefiles: no line over 80 columns' makefiles_narrow
     add_test 'C: no line over 80 columns' sources_narrow
+    ! tool clang-format 'the style of C' ||
+        add_test 'C: all is as clang-format writes it' sources_formatted
     add_test 'the examples compare KIND(code), not a code, with a kind' \
         kinds_compared
 }

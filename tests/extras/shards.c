@@ -133,9 +133,11 @@ static void run_program(void)
     const uint32_t length = (uint32_t)(1 + check_random(30));
 
     remove_from(0);
-    for (k = 0; k < count; k++) /* many too short for a sequence */
-        write_good(k, (uint32_t)(1 + check_random(
-            check_random(2) == 0 ? length : MOST_TOKENS)));
+    for (k = 0; k < count; k++) { /* many too short for a sequence */
+        uint64_t most = check_random(2) == 0 ? length : MOST_TOKENS;
+
+        write_good(k, (uint32_t)(1 + check_random(most)));
+    }
     CHECK(open_all(length, windows[check_random(6)]) == STATESAMPLER_OK);
     CHECK(all.count == count && all.open == 0);
     for (k = 0; k < count; k++)

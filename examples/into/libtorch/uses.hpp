@@ -55,20 +55,20 @@ static bool check_uses()
     load(dropping, saved(large));
     good = good && loop(dropping, 100, 0) == 10 && dropping.epoch() == 1;
 
-    good = good && throws("call trained() after each batch", [&] {
+    good &= throws("call trained() after each batch", [&] {
         for (int pass = 0; pass < 3; pass++) {
             untrained.reset();
             while (untrained.next(COMPARED_BATCH)) {
             }
         }
     });
-    good = good && throws("put drop_last into the description", [&] {
+    good &= throws("put drop_last into the description", [&] {
         for (int pass = 0; pass < 4; pass++)
             loop(dropping, 100, 4, true);
     });
-    good = good && throws("has another batch_size", [&] { s.next(31); });
-    good = good && throws("size is in the description", [&] { s.reset(9); });
-    good = good && throws("needs a weight", [&] {
+    good &= throws("has another batch_size", [&] { s.next(31); });
+    good &= throws("size is in the description", [&] { s.reset(9); });
+    good &= throws("needs a weight", [&] {
         StateSampler({desc, desc}, {1}, STATESAMPLER_STOP_FIRST);
     });
     desc.tail = STATESAMPLER_TAIL_UNEVEN;

@@ -57,7 +57,7 @@ static void one_epoch(split *s, unsigned n, unsigned held_out, unsigned *seen)
 static void one_by_one(unsigned n, unsigned held_out)
 {
     statesampler_perm order, shuffle;
-    uint64_t batch[5];
+    uint64_t batch[5], place;
     unsigned i, k;
     size_t count;
     split s;
@@ -67,10 +67,11 @@ static void one_by_one(unsigned n, unsigned held_out)
     statesampler_perm_init(&shuffle, n - held_out, 42, 0, 3);
     for (k = 0; k + 5 <= n - held_out; k += 5) {
         split_next(&s, batch, &count);
-        for (i = 0; i < 5; i++)
-            check(batch[i] == statesampler_perm_at(&order, held_out +
-                      statesampler_perm_at(&shuffle, k + i)), "an order", n,
-                  held_out);
+        for (i = 0; i < 5; i++) {
+            place = held_out + statesampler_perm_at(&shuffle, k + i);
+            check(batch[i] == statesampler_perm_at(&order, place), "an order",
+                  n, held_out);
+        }
     }
     check(split_next(&s, batch, &count) == 0 && count == 0, "the rest", n,
           held_out);

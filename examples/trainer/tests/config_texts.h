@@ -46,6 +46,8 @@ static void check_round_trip(const struct trainer_config *config)
 /* Changes a text in one place; it becomes at most 60 bytes longer. */
 static void change(char *text, size_t *size)
 {
+    /* Filled lines: clang-format would give each item one of its own. */
+    /* clang-format off */
     static const char *const pieces[] = {
         "- ", ": ", "[", "]", "{", "}", "&a ", "*a", "!!x ", "\n---\n", "\"",
         "'", "|\n", "? ", "#", "\t", "\xff", "\xc3\xa4", "\xef\xbb\xbf", "~",
@@ -53,6 +55,7 @@ static void change(char *text, size_t *size)
         "\\x00", "\n  ", "%TAG ! x\n", "config:\n ", "\r", "\r\n", ".nan",
         "18446744073709551616", "\xe2\x80\xa8", "\xc2\x85", "\xed\xa0\x80"
     };
+    /* clang-format on */
     size_t place = (size_t)check_random(*size + 1), length, from;
     char copy[60];
     const char *piece;

@@ -376,11 +376,14 @@ static size_t any_line(size_t *size)
 
 static void change_config(void)
 {
+    /* Filled lines: clang-format would give each item one of its own. */
+    /* clang-format off */
     static const char *const odd[] = {
         "", " ", "0", "-1", "+1", "01", "nan", "inf", "-0", "0x10", "1e3",
         "2147483648", "9223372036854775808", "1e-320", "True", "[1, 2]", "\n",
         "\033[2J", "\xff"
     };
+    /* clang-format on */
     static unsigned char line[2 * PAGE];
     const char *by = odd[check_random(FORGED_COUNT(odd))];
     size_t size, other, value, from = any_line(&size);
@@ -415,12 +418,15 @@ static void change_config(void)
 /* Another number of the head, often one near. */
 static void change_number(void)
 {
+    /* Filled lines: clang-format would give each item one of its own. */
+    /* clang-format off */
     static const uint64_t odd[] = {
         0, 1, 2, 3, 255, 32768, 2147483647, 2147483648, 4294967297, 2000000000,
         9223372036854775808u, 18446744073709551615u,
         0x40f0000000000000u /* 65536.0 */, 0x7ff0000000000000u /* infinity */,
         0x7ff8000000000000u /* NaN */, 0x8000000000000000u, 1u << 20
     };
+    /* clang-format on */
     const size_t first = offsetof(checkpoint_head, step);
     const size_t numbers = (offsetof(checkpoint_head, blas) - first) / 8;
     unsigned char *at =

@@ -17,7 +17,8 @@ void mpi_run(int world, void (*work)(int rank, void *context), void *context);
 #define MPI_RANK_LOCAL __thread
 
 typedef int MPI_Comm, MPI_Request, MPI_Status;
-typedef enum { /* the bytes of an element, but for their number */
+/* The bytes of an element, but for their number. */
+typedef enum {
     MPI_BYTE = 1, MPI_CHAR = 0x101, MPI_INT = 4, MPI_FLOAT = 0x104,
     MPI_INT64_T = 8, MPI_UINT64_T = 0x108
 } MPI_Datatype;
