@@ -860,8 +860,8 @@ enum {
    headers of examples have them, too. (The parenthesis has a pragma of its own,
    as a program may have a macro push(x).) */
 #ifdef __clang__
-#define STATESAMPLER_WRAP_BEGIN _Pragma("clang attribute push")         \
-    _Pragma("clang attribute (\
+#define STATESAMPLER_WRAP_BEGIN \
+    _Pragma("clang attribute push") _Pragma("clang attribute (\
         __attribute__((__no_sanitize__(\"unsigned-integer-overflow\"))),\
         apply_to = function)")
 #define STATESAMPLER_WRAP_END _Pragma("clang attribute pop")
@@ -882,7 +882,7 @@ typedef struct statesampler_perm {
     uint32_t left, right; /* sizes of the halves: left * right >= n */
     uint32_t reciprocal;  /* with shift: to divide vectors by right */
     uint8_t shift, spare, rounds;
-    uint8_t wide;         /* 1: n > 2^30, halves of 32 bits; 0: of 16 */
+    uint8_t wide; /* 1: n > 2^30, halves of 32 bits; 0: of 16 */
     uint32_t keys[24];
 } statesampler_perm;
 
@@ -891,9 +891,9 @@ typedef struct statesampler_perm {
    chance of 2^-64 or where somebody has searched for such a pair. It is the
    order of the SHUFFLE sampler (INTERLEAVED) with the same numbers. n may be 0.
    EINVAL: n is above STATESAMPLER_MAX_SAMPLES. */
-STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm,
-                                            uint64_t n, uint64_t seed,
-                                            uint64_t epoch, uint64_t stream);
+STATESAMPLER_DEF int statesampler_perm_init(statesampler_perm *perm, uint64_t n,
+                                            uint64_t seed, uint64_t epoch,
+                                            uint64_t stream);
 
 /* Returns the index at a position. Both are in [0, n). Here and in the
    functions below, any other position gives a useless number, perhaps n or
@@ -1187,10 +1187,10 @@ typedef struct statesampler_mix {
     uint32_t seats;  /* sources that take turns */
     uint32_t period; /* sum of their weights */
     uint64_t epoch, turn;
-    uint64_t tick;   /* place in the sequence */
+    uint64_t tick; /* place in the sequence */
     uint64_t base_turn, base_tick;
-    uint64_t end;    /* turns of this epoch, or NONE */
-    uint64_t reach;  /* the last turn that seek takes */
+    uint64_t end;   /* turns of this epoch, or NONE */
+    uint64_t reach; /* the last turn that seek takes */
 } statesampler_mix;
 
 /* Makes a mix of the num_sources sources of an array. Their samplers go on from
@@ -1341,8 +1341,8 @@ STATESAMPLER_DEF void statesampler_audit_add(statesampler_audit *audit,
                                              size_t count);
 
 /* Adds what another rank, thread or run has served. */
-STATESAMPLER_DEF void statesampler_audit_merge(
-    statesampler_audit *audit, const statesampler_audit *other);
+STATESAMPLER_DEF void statesampler_audit_merge(statesampler_audit *audit,
+                                               const statesampler_audit *other);
 
 /* Returns 1 if the count and the sums are those of every index of [0,
    num_samples) exactly once, and 0 if not: if a sample is lost, repeated or
@@ -1412,8 +1412,7 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
    file of /proc) or more than a size_t holds. *size is then unchanged, and
    bytes may hold a part of the file. */
 STATESAMPLER_DEF_HOSTED int statesampler_load_file(const char *path,
-                                                   void *bytes,
-                                                   size_t capacity,
+                                                   void *bytes, size_t capacity,
                                                    size_t *size);
 
 #endif /* STATESAMPLER_HOSTED */
@@ -1977,8 +1976,8 @@ STATESAMPLER_DEF uint64_t statesampler_perm_at(const statesampler_perm *perm,
     return ssmp_perm_walk(perm, position);
 }
 
-STATESAMPLER_DEF uint64_t
-statesampler_perm_inverse(const statesampler_perm *perm, uint64_t index)
+STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
+    const statesampler_perm *perm, uint64_t index)
 {
     uint32_t left, right, l, r, i, iterations;
     int wide;
@@ -2131,9 +2130,9 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 #define SSMP_TIMES(a, bit, b) \
     ((ssmp_v32)SSMP_X86(madd_epi16, a, ssmp_splat((0xffffu & (b)) << (bit), 1)))
 #if SSMP_BYTES == 32 /* one instruction less; AVX-512 needs no other */
-#define SSMP_MERGE32(even, odd)                               \
-    ((ssmp_v32)_mm256_blend_epi32((__m256i)((even) >> 32),    \
-                                  (__m256i)(odd), 0xaa))
+#define SSMP_MERGE32(even, odd) \
+    ((ssmp_v32)_mm256_blend_epi32((__m256i)((even) >> 32), (__m256i)(odd), \
+                                  0xaa))
 #endif
 #if SSMP_BYTES > 16 /* of unsigned numbers, a negative one is the larger */
 #define SSMP_REDUCE(bits, x, size) \
@@ -2143,9 +2142,10 @@ SSMP_ALWAYS_INLINE ssmp_v32 ssmp_splat(uint32_t x, int wide)
 /* The products of half of the lanes: vget says of which half. */
 #define SSMP_PRODUCTS(vget, type, u, a, b) \
     ((type)vmull_##u(vget##u((type)(a)), vget##u((type)(b))))
-#define SSMP_HIGH(type, u, a, b)                          \
-    vuzpq_##u(SSMP_PRODUCTS(vget_low_, type, u, a, b),    \
-              SSMP_PRODUCTS(vget_high_, type, u, a, b)).val[1]
+#define SSMP_HIGH(type, u, a, b) \
+    vuzpq_##u(SSMP_PRODUCTS(vget_low_, type, u, a, b), \
+              SSMP_PRODUCTS(vget_high_, type, u, a, b)) \
+        .val[1]
 #define SSMP_HIGH16(a, b) ((ssmp_v16)SSMP_HIGH(uint16x8_t, u16, a, b))
 #define SSMP_HIGH32(a, b) ((ssmp_v32)SSMP_HIGH(uint32x4_t, u32, a, b))
 #define SSMP_LOW32(x) vmovn_u64((uint64x2_t)(x))
@@ -2170,8 +2170,7 @@ SSMP_ALWAYS_INLINE ssmp_v16 ssmp_high16(ssmp_v32 x, ssmp_v32 y)
     ((ssmp_v32)((even) >> 32 | (SSMP_U64(SSMP_MAX32, 0) & (odd))))
 #endif
 #ifndef SSMP_REDUCE
-#define SSMP_REDUCE(bits, x, size) \
-    (x + (size & (0 - (x >> (bits - 1)))))
+#define SSMP_REDUCE(bits, x, size) (x + (size & (0 - (x >> (bits - 1)))))
 #endif
 
 /* half - hash(other) modulo size: as in ssmp_perm_round. */
@@ -2342,8 +2341,8 @@ SSMP_ALWAYS_INLINE void ssmp_positions_next(ssmp_positions *p, const int wide)
     } else {
         const ssmp_v16 r = (ssmp_v16)next->r + (ssmp_v16)p->carry_r;
 
-        next->l = (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)p->carry_l -
-                             (r >> 15));
+        next->l =
+            (ssmp_v32)((ssmp_v16)next->l + (ssmp_v16)p->carry_l - (r >> 15));
         next->r = (ssmp_v32)SSMP_REDUCE(16, r, (ssmp_v16)p->right);
     }
 }
@@ -2406,11 +2405,9 @@ SSMP_ALWAYS_INLINE int ssmp_any_negative(ssmp_v64 x, const int wide)
 }
 
 /* As ssmp_bulk_join, but writes only count indices, fewer than a vector has. */
-SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(uint64_t *out, size_t count,
-                                                ssmp_bulk *b,
-                                                const ssmp_pairs *p,
-                                                ssmp_joiner joiner,
-                                                const int wide)
+SSMP_ALWAYS_INLINE ssmp_v64 ssmp_bulk_join_part(
+    uint64_t *out, size_t count, ssmp_bulk *b, const ssmp_pairs *p,
+    ssmp_joiner joiner, const int wide)
 {
     const uint32_t lanes = SSMP_BYTES / 8; /* of 64 bits, as indices are */
     const ssmp_v64 outside = ssmp_bulk_join(b->part, p, joiner, wide);
@@ -2640,8 +2637,8 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #define ssmp_vectors_map ssmp_avx2_vectors_map
 #ifdef __clang__
 #pragma clang attribute push
-#pragma clang attribute (__attribute__((__target__("avx2"))), \
-    apply_to = function)
+#pragma clang attribute(__attribute__((__target__("avx2"))), \
+                        apply_to = function)
 #else
 #pragma GCC push_options
 #pragma GCC target("avx2")
@@ -2826,9 +2823,10 @@ SSMP_FN const ssmp_order *ssmp_reader_order(const ssmp_reader *reader,
 
 /* The permutation inside a window: order->inside if that is of this window;
    otherwise it is set up in spare. */
-SSMP_FN const statesampler_perm *ssmp_order_window(
-    ssmp_order *spare, const ssmp_order *order, const ssmp_run *run,
-    uint64_t window)
+SSMP_FN const statesampler_perm *ssmp_order_window(ssmp_order *spare,
+                                                   const ssmp_order *order,
+                                                   const ssmp_run *run,
+                                                   uint64_t window)
 {
     uint64_t window_size = run->chunk_size * run->window;
     uint64_t size = ssmp_min(window_size, order->size - window * window_size);
@@ -2932,8 +2930,8 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
         else if (stride == 0)
             in_window = count;
         else
-            in_window = (size_t)ssmp_min(
-                count, (perm->n - 1 - inside) / stride + 1);
+            in_window =
+                (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, in_window);
         for (done = 0; done < in_window; done += in_buffer) {
             /* These are one array, of which each call replaces what it has read
@@ -3122,8 +3120,8 @@ SSMP_NOINLINE void ssmp_segment_close(ssmp_segment *segment,
 {
     const uint64_t base = segment->base.position;
     /* The D of the manual. */
-    const uint64_t d = ssmp_tail_round(SSMP_TAIL(run), run->num_samples,
-                                       SSMP_BLOCKS(segment));
+    const uint64_t d =
+        ssmp_tail_round(SSMP_TAIL(run), run->num_samples, SSMP_BLOCKS(segment));
     const uint64_t left = d > base ? d - base : 0;
     uint64_t length = ssmp_tail_round(SSMP_TAIL(run), left, shape->world_size);
 
@@ -3839,9 +3837,9 @@ SSMP_NOINLINE uint64_t ssmp_state_hash(const unsigned char *bytes, size_t size)
 SSMP_FN void ssmp_state_begin(unsigned char *bytes, uint32_t magic,
                               uint32_t format)
 {
-    ssmp_bytes_store(
-        bytes, 8,
-        SSMP_U64((uint32_t)STATESAMPLER_ALGORITHM << 16 | format, magic));
+    ssmp_bytes_store(bytes, 8,
+                     SSMP_U64((uint32_t)STATESAMPLER_ALGORITHM << 16 | format,
+                              magic));
 }
 
 #define SSMP_CHECK_BYTES 8 /* the check word, which ends a state */
@@ -3886,12 +3884,12 @@ typedef struct ssmp_field {
                                not match; 0: it need not match */
 } ssmp_field;
 
-#define SSMP_FIELD(offset, size, type, member, mismatch)              \
-    {                                                                 \
+#define SSMP_FIELD(offset, size, type, member, mismatch) \
+    { \
         offset, size, (unsigned char)offsetof(type, member), mismatch \
     }
 #define SSMP_MATCHED(offset, size, member, name) \
-    SSMP_FIELD(offset, size, ssmp_run, member,   \
+    SSMP_FIELD(offset, size, ssmp_run, member, \
                STATESAMPLER_EMISMATCH - STATESAMPLER_EMISMATCH_##name)
 
 #define SSMP_RUN_FIELDS 16 /* the first SSMP_MATCHED_FIELDS must match */
@@ -3915,7 +3913,8 @@ SSMP_FN const ssmp_field *ssmp_run_fields(void)
         SSMP_FIELD(72, 8, ssmp_run, now.position, 0),
         SSMP_FIELD(80, 8, ssmp_run, segment.base.epoch, 0),
         SSMP_FIELD(88, 8, ssmp_run, segment.base.position, 0),
-        SSMP_FIELD(96, 8, ssmp_run, segment.base.step, 0)};
+        SSMP_FIELD(96, 8, ssmp_run, segment.base.step, 0),
+    };
 
     return fields;
 }
@@ -4206,8 +4205,7 @@ SSMP_NOINLINE uint64_t ssmp_seat_turns(const statesampler_mix *mix,
     ssmp_branch branch;
 
     ssmp_branch_begin(&branch, mix, tick);
-    while (ssmp_branch_turns(&branch) != 0 &&
-           ssmp_branch_divide(&branch, mix))
+    while (ssmp_branch_turns(&branch) != 0 && ssmp_branch_divide(&branch, mix))
         ssmp_branch_enter(&branch, !(seat & branch.bit));
     return ssmp_branch_turns(&branch);
 }
@@ -4878,8 +4876,8 @@ STATESAMPLER_DEF uint64_t statesampler_mix_turn(const statesampler_mix *mix)
     return mix->turn;
 }
 
-STATESAMPLER_DEF uint64_t
-statesampler_mix_num_turns(const statesampler_mix *mix)
+STATESAMPLER_DEF uint64_t statesampler_mix_num_turns(
+    const statesampler_mix *mix)
 {
     STATESAMPLER_ASSERT(mix && mix->sources);
     return mix->end;
@@ -4973,7 +4971,8 @@ SSMP_OUTLINE_FOR_SIZE const ssmp_field *ssmp_mix_fields(void)
         SSMP_FIELD(12, 4, statesampler_mix, stop, 0),
         SSMP_FIELD(16, 8, statesampler_mix, epoch, 0),
         SSMP_FIELD(24, 8, statesampler_mix, turn, 0),
-        SSMP_FIELD(32, 8, statesampler_mix, tick, 0)};
+        SSMP_FIELD(32, 8, statesampler_mix, tick, 0),
+    };
 
     return fields;
 }
@@ -4991,8 +4990,8 @@ SSMP_FN size_t ssmp_mix_bytes(uint32_t num_sources)
     return STATESAMPLER_MIX_STATE_BYTES((size_t)num_sources);
 }
 
-STATESAMPLER_DEF size_t
-statesampler_mix_state_bytes(const statesampler_mix *mix)
+STATESAMPLER_DEF size_t statesampler_mix_state_bytes(
+    const statesampler_mix *mix)
 {
     STATESAMPLER_ASSERT(mix && mix->sources);
     return ssmp_mix_bytes(mix->num_sources);
@@ -5186,7 +5185,7 @@ STATESAMPLER_DEF const void *statesampler_mix_source_in(const void *state,
    find that by the hash takes a map: a mixture's is of stb_ds, and a binding
    uses one of its language. */
 
-#define SSMP_MIXTURE_HEAD 16 /* bytes before the hashes */
+#define SSMP_MIXTURE_HEAD 16                       /* bytes before the hashes */
 #define SSMP_DATASET_BYTES (8 + SSMP_SOURCE_BYTES) /* hash and source */
 
 /* The offset of a dataset's hash in a mixture's state. */
@@ -6106,8 +6105,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_mixture_remove(
     return STATESAMPLER_OK;
 }
 
-STATESAMPLER_DEF_HOSTED size_t
-statesampler_mixture_state_bytes(const statesampler_mixture *mixture)
+STATESAMPLER_DEF_HOSTED size_t statesampler_mixture_state_bytes(
+    const statesampler_mixture *mixture)
 {
     STATESAMPLER_ASSERT(mixture && mixture->mix.sources);
     return ssmp_mixture_bytes(mixture->mix.num_sources);

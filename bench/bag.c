@@ -129,7 +129,8 @@ static const struct {
     {"bag_take and bag_draw", fill_by_take, 1000000, DRAW},
     {"lone calls of perm_at", fill_by_calls, 1000000, TABLE},
     {"lone calls of Kensler's hash", fill_by_hash, 1000000, TABLE},
-    {"rejection", fill_by_rejection, 1024, TABLE}};
+    {"rejection", fill_by_rejection, 1024, TABLE},
+};
 
 /* --- times ---------------------------------------------------------------- */
 

@@ -86,8 +86,8 @@ void race(contender *contenders, size_t count, double seconds)
 
 int memory_for(double bytes)
 {
-    return bytes <= (double)sysconf(_SC_PHYS_PAGES) *
-                        (double)sysconf(_SC_PAGESIZE) / 2;
+    return bytes <=
+           (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 2;
 }
 
 /* --- results --- */
@@ -105,8 +105,8 @@ void row(const char *figure, double value, const char *unit,
            yardstick_value, ratio);
     /* Compared as rounded for printing. */
     if (bar != NO_BAR)
-        printf("%g,%s\n", bar, verdict((int)(ratio * 100 + 0.5) <=
-                                       (int)(bar * 100 + 0.5)));
+        printf("%g,%s\n", bar,
+               verdict((int)(ratio * 100 + 0.5) <= (int)(bar * 100 + 0.5)));
     else
         printf(",\n");
     fflush(stdout);

@@ -27,7 +27,7 @@ typedef struct contender {
     void (*before)(void *data); /* before each run, not timed; or NULL */
     void (*check)(void *data);  /* checks the result of some runs; or NULL */
     void *data;
-    double ns;                  /* result: the shortest run */
+    double ns; /* result: the shortest run */
 } contender;
 
 /* Whether BENCH_QUICK is set: finish at once, with times that mean little. */

@@ -87,7 +87,8 @@ static void blend_init(blend *b)
         b->sources[k].weight = 1 + k;
     }
     must(statesampler_mix_init(&b->mix, b->sources, SOURCES,
-                               STATESAMPLER_STOP_NEVER) == 0, "mix_init");
+                               STATESAMPLER_STOP_NEVER) == 0,
+         "mix_init");
 }
 
 /* This rank's part of the next RANKS * BATCH turns: one batch. */
@@ -106,7 +107,8 @@ static void blend_check(void *data)
 {
     blend *b = data;
     uint64_t turn = statesampler_mix_turn(&b->mix) - RANKS * BATCH +
-                    RANK * BATCH + BATCH - 1, out[1];
+                    RANK * BATCH + BATCH - 1,
+             out[1];
     uint32_t source;
     size_t count;
     must(statesampler_mix_at(&b->mix, turn, out, &count, &source) == 1 &&
@@ -134,10 +136,14 @@ int main(void)
     static seeds all;
     static lone l;
     contender seed = {seeds_run, NULL, NULL, &all, 0};
-    contender shape[2] = {{init_run, NULL, NULL, &made, 0},
-                          {reshape_run, reshape_before, NULL, &changed, 0}};
-    contender mix[2] = {{blend_run, NULL, blend_check, &b, 0},
-                        {lone_run, NULL, NULL, &l, 0}};
+    contender shape[2] = {
+        {init_run, NULL, NULL, &made, 0},
+        {reshape_run, reshape_before, NULL, &changed, 0},
+    };
+    contender mix[2] = {
+        {blend_run, NULL, blend_check, &b, 0},
+        {lone_run, NULL, NULL, &l, 0},
+    };
     statesampler_desc d = describe(0);
     must(statesampler_init(&all.s, &d) == 0, "init");
     race(&seed, 1, 1);

@@ -81,8 +81,10 @@ static void fair_check(void *data)
 static void first_batch(const char *name, uint32_t n)
 {
     char figure[100];
-    contender c[2] = {{ours_run, NULL, NULL, NULL, 0},
-                      {fair_run, NULL, fair_check, NULL, 0}};
+    contender c[2] = {
+        {ours_run, NULL, NULL, NULL, 0},
+        {fair_run, NULL, fair_check, NULL, 0},
+    };
     static pair p;
     memset(&p, 0, sizeof p);
     p.f.n = n;
@@ -147,8 +149,8 @@ static void other_ranks(void)
     snprintf(value, sizeof value, "of %lu", changes);
     row_plain("changes of ranks; unequal shares by a table", (double)table,
               value);
-    row_plain("changes of ranks; unequal shares by statesampler",
-              (double)ours, value);
+    row_plain("changes of ranks; unequal shares by statesampler", (double)ours,
+              value);
     headline("fair uneven", "statesampler", (double)ours, value);
     headline("fair uneven", "table", (double)table, value);
 }

@@ -81,8 +81,7 @@ __host__ __device__ static void use_perm(result *r, uint64_t n, uint64_t seed)
 
 /* Not inlined, as three copies take nvcc far longer to compile than one. */
 __host__ __device__ static __noinline__ int serve(statesampler *s,
-                                                  uint64_t *out,
-                                                  size_t *count)
+                                                  uint64_t *out, size_t *count)
 {
     return statesampler_next(s, out, count);
 }
@@ -157,8 +156,8 @@ __host__ __device__ static void use_sampler(result *r,
     note(r, (uint64_t)serve(&saved, out, &count));
     expect(r, statesampler_save(&saved, state, sizeof state - 1) ==
                   STATESAMPLER_ECAPACITY);
-    expect(r, statesampler_save(&saved, state, sizeof state) ==
-                  STATESAMPLER_OK);
+    expect(r,
+           statesampler_save(&saved, state, sizeof state) == STATESAMPLER_OK);
     for (i = 0; i < sizeof state; i++)
         note(r, state[i]);
     code = statesampler_describe(state, sizeof state, &other, &place);
@@ -235,8 +234,8 @@ __host__ __device__ static void use_mix(result *r, uint64_t random)
         return;
     use_turns(r, &mix, 20);
     expect(r, statesampler_mix_state_bytes(&mix) == sizeof state);
-    expect(r, statesampler_mix_save(&mix, state, sizeof state) ==
-                  STATESAMPLER_OK);
+    expect(r,
+           statesampler_mix_save(&mix, state, sizeof state) == STATESAMPLER_OK);
     for (size_t i = 0; i < sizeof state; i++)
         note(r, state[i]);
     code = statesampler_mix_describe(state, sizeof state, 1, NULL, &saved);
@@ -341,8 +340,8 @@ static void check_serving()
     uint64_t steps = statesampler_num_steps(&sampler);
     must(cudaMallocManaged(&batches, steps * BATCH * sizeof *batches));
     must(cudaMallocManaged(&counts, steps * sizeof *counts));
-    serve_kernel<<<(unsigned)(steps / THREADS + 1), THREADS>>>(
-        sampler, steps, batches, counts);
+    serve_kernel<<<(unsigned)(steps / THREADS + 1), THREADS>>>(sampler, steps,
+                                                               batches, counts);
     must(cudaDeviceSynchronize());
     for (uint64_t step = 0; step < steps; step++) {
         must(statesampler_next(&sampler, out, &count) == 1, "step");
@@ -462,10 +461,19 @@ static void check_indices(uint64_t n, uint64_t first, uint64_t count,
 static void check_sizes()
 {
     static const uint64_t one = 1, most = 1000003;
-    static const uint64_t sizes[] = {1, 2, 10, 2047, 2049, 4095, most,
-                                     (one << 24) + 1, (one << 28) + 9,
-                                     one << 30, (one << 30) + 1,
-                                     (one << 40) + 1, one << 62};
+    static const uint64_t sizes[] = {1,
+                                     2,
+                                     10,
+                                     2047,
+                                     2049,
+                                     4095,
+                                     most,
+                                     (one << 24) + 1,
+                                     (one << 28) + 9,
+                                     one << 30,
+                                     (one << 30) + 1,
+                                     (one << 40) + 1,
+                                     one << 62};
     static const filler kernels[] = {fill_kernel, at_kernel};
     uint64_t *out;
     must(cudaMalloc(&out, most * sizeof *out));
@@ -483,12 +491,12 @@ static void check_sizes()
     }
     must(cudaFree(out));
     printf("n from 1 to 2^62, up to %llu indices each: device and host "
-           "agree\n", (unsigned long long)most);
+           "agree\n",
+           (unsigned long long)most);
 }
 
 /* The shortest of many runs, in milliseconds. */
-template <class Work>
-static double least(Work work)
+template <class Work> static double least(Work work)
 {
     float milliseconds, best = 1e30f;
     cudaEvent_t begin, end;
@@ -559,8 +567,7 @@ static void time_epoch(uint64_t n)
     check_indices(n, 0, n, out, digest);
     print_row("statesampler_perm_fill, 8 a call", n, ms, bar);
     must(cudaMemset(out, 0, n * sizeof *out));
-    double at =
-        least([=] { at_kernel<<<blocks, THREADS>>>(perm, 0, n, out); });
+    double at = least([=] { at_kernel<<<blocks, THREADS>>>(perm, 0, n, out); });
     check_indices(n, 0, n, out, digest);
     print_row("statesampler_perm_at", n, at, bar);
     must(cudaFree(out));

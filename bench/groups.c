@@ -43,10 +43,9 @@ static void parts_check(void *data)
     const uint64_t *out = here(p->out);
     uint64_t i, position;
     for (i = 0; i < ARRAY; i++) {
-        position = p->at + (i / p->part * RANKS + RANK) * p->part +
-                   i % p->part;
-        must(out[i] == statesampler_perm_at(
-                           &p->order, groups_place(&p->g, position)),
+        position = p->at + (i / p->part * RANKS + RANK) * p->part + i % p->part;
+        must(out[i] ==
+                 statesampler_perm_at(&p->order, groups_place(&p->g, position)),
              "groups_fill and groups_place differ");
     }
 }

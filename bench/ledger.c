@@ -80,10 +80,12 @@ static void save_run(void *data)
 int main(void)
 {
     static tickets all[4];
-    contender c[4] = {{issue_run, issue_before, NULL, &all[0], 0},
-                      {done_run, done_before, done_check, &all[1], 0},
-                      {issue_run, holes_before, NULL, &all[2], 0},
-                      {save_run, NULL, NULL, &all[3], 0}};
+    contender c[4] = {
+        {issue_run, issue_before, NULL, &all[0], 0},
+        {done_run, done_before, done_check, &all[1], 0},
+        {issue_run, holes_before, NULL, &all[2], 0},
+        {save_run, NULL, NULL, &all[3], 0},
+    };
     size_t i;
     for (i = 0; i < 4; i++) {
         must(ledger_init(&all[i].l, all[i].bits, WINDOW, ~(uint64_t)0) == 0,

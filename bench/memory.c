@@ -101,8 +101,7 @@ static void use_mix(uint64_t n)
              "mix_at");
         must(statesampler_mix_seek(&mix, 100) == 0, "mix_seek");
         (void)statesampler_mix_locate(&mix, 0, n / 3, &turn, &place);
-        must(statesampler_mix_save(&mix, state, sizeof state) == 0,
-             "mix_save");
+        must(statesampler_mix_save(&mix, state, sizeof state) == 0, "mix_save");
         must(statesampler_mix_load(&mix, state,
                                    statesampler_mix_state_bytes(&mix)) == 0,
              "mix_load");

@@ -82,8 +82,7 @@ static void weigh(turns *t, uint32_t sources)
     free(weights);
 }
 
-static contender begin(turns *t, uint32_t sources, uint32_t stop,
-                       uint64_t *out)
+static contender begin(turns *t, uint32_t sources, uint32_t stop, uint64_t *out)
 {
     contender c = {mix_run, mix_before, mix_check, NULL, 0};
     uint32_t k;
@@ -112,16 +111,16 @@ int main(void)
         double bar;
         int weighed; /* call mix_weigh first */
     } sizes[] = {
-        {"a turn of a mix; D = 2; batches of 256", 2,
-         STATESAMPLER_STOP_NEVER, 1.3, 0},
-        {"a turn of a mix; D = 16; batches of 256", 16,
-         STATESAMPLER_STOP_NEVER, 1.4, 0},
+        {"a turn of a mix; D = 2; batches of 256", 2, STATESAMPLER_STOP_NEVER,
+         1.3, 0},
+        {"a turn of a mix; D = 16; batches of 256", 16, STATESAMPLER_STOP_NEVER,
+         1.4, 0},
         {"a turn of a mix; D = 16; after mix_weigh", 16,
          STATESAMPLER_STOP_NEVER, 1.4, 1},
         {"a turn of a mix; D = 1000; batches of 256", 1000,
          STATESAMPLER_STOP_NEVER, 2, 0},
-        {"a turn of ALL; D = 1000; 998 finished", 1000,
-         STATESAMPLER_STOP_ALL, NO_BAR, 0}
+        {"a turn of ALL; D = 1000; 998 finished", 1000, STATESAMPLER_STOP_ALL,
+         NO_BAR, 0},
     };
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     static turns t[SIZES];

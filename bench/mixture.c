@@ -71,8 +71,8 @@ static void load_before(void *data)
         m->state_bytes = statesampler_mixture_state_bytes(&m->mixture);
         m->state = malloc(m->state_bytes);
         must(m->state != NULL, "no memory");
-        must(statesampler_mixture_save(&m->mixture, m->state,
-                                       m->state_bytes) == 0,
+        must(statesampler_mixture_save(&m->mixture, m->state, m->state_bytes) ==
+                 0,
              "mixture_save");
     }
     start(m);
@@ -82,8 +82,8 @@ static void load_before(void *data)
 static void load_run(void *data)
 {
     many *m = data;
-    must(statesampler_mixture_load(&m->mixture, m->state, m->state_bytes,
-                                   0) == 0,
+    must(statesampler_mixture_load(&m->mixture, m->state, m->state_bytes, 0) ==
+             0,
          "mixture_load");
 }
 
@@ -103,8 +103,10 @@ static void load_check(void *data)
 int main(void)
 {
     static many m;
-    contender c[2] = {{add_run, add_before, add_check, &m, 0},
-                      {load_run, load_before, load_check, &m, 0}};
+    contender c[2] = {
+        {add_run, add_before, add_check, &m, 0},
+        {load_run, load_before, load_check, &m, 0},
+    };
     uint32_t i;
     m.datasets = quick() ? 1000 : 100000;
     m.names = malloc(m.datasets * sizeof *m.names);
@@ -114,8 +116,8 @@ int main(void)
     race(c, 2, 2);
     row_alone("a mixture of 100000 datasets; to add them all", c[0].ns / 1e9,
               "s", 0.2);
-    row_alone("a mixture of 100000 datasets; to load its state",
-              c[1].ns / 1e9, "s", 0.2);
+    row_alone("a mixture of 100000 datasets; to load its state", c[1].ns / 1e9,
+              "s", 0.2);
     statesampler_mixture_free(&m.mixture);
     free(m.state);
     free(m.names);

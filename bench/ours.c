@@ -91,7 +91,7 @@ static void measure_sizes(void)
         {"bulk; n = 2^30 + 1", ((uint64_t)1 << 30) + 1, 3.5},
         {"bulk; n = 2^40", (uint64_t)1 << 40, 3.5},
         {"bulk; n = 2^53", (uint64_t)1 << 53, 3.5},
-        {"bulk; n = 2^62", (uint64_t)1 << 62, 3.5}
+        {"bulk; n = 2^62", (uint64_t)1 << 62, 3.5},
     };
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
     uint64_t *out = array_of(ARRAY);
@@ -153,8 +153,8 @@ static void measure_lone(void)
     bulk_init(&b, usual, 1, out, ARRAY);
     c = lone_contender(&b);
     race(&c, 1, 4);
-    row_alone("lone calls; n = 10^8; i = 0 1 2 ...", per_index(&c),
-              "ns/index", 30);
+    row_alone("lone calls; n = 10^8; i = 0 1 2 ...", per_index(&c), "ns/index",
+              30);
     free(out);
 }
 

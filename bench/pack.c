@@ -9,8 +9,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SAMPLES = 10000000, PLAN = 10000, UNIT = 341, MEAN = 3 * UNIT / 2,
-       BUDGET = 8 * MEAN, PLANS = 10, READS = 500 };
+enum {
+    SAMPLES = 10000000,
+    PLAN = 10000,
+    UNIT = 341,
+    MEAN = 3 * UNIT / 2,
+    BUDGET = 8 * MEAN,
+    PLANS = 10,
+    READS = 500
+};
 #define TOKENS ((size_t)1 << 25) /* in a file */
 
 typedef struct packing {
@@ -45,7 +52,8 @@ static void begin(packing *all, const uint16_t *lengths)
     d.num_samples = SAMPLES;
     d.batch_size = PLAN;
     must(pack_init(&all->p, &d, lengths, 2, SAMPLES, BUDGET, all->words,
-                   all->numbers) == 0, "init");
+                   all->numbers) == 0,
+         "init");
 }
 
 static void plans_run(void *data)
@@ -146,11 +154,13 @@ int main(void)
 {
     static packing all[4];
     static reading reads[2];
-    contender c[5] = {{plans_run, NULL, plans_check, &all[0], 0},
-                      {packs_run, NULL, NULL, &all[1], 0},
-                      {resume_run, NULL, NULL, &all[2], 0},
-                      {read_run, read_before, NULL, &reads[0], 0},
-                      {read_run, read_before, NULL, &reads[1], 0}};
+    contender c[5] = {
+        {plans_run, NULL, plans_check, &all[0], 0},
+        {packs_run, NULL, NULL, &all[1], 0},
+        {resume_run, NULL, NULL, &all[2], 0},
+        {read_run, read_before, NULL, &reads[0], 0},
+        {read_run, read_before, NULL, &reads[1], 0},
+    };
     uint16_t *lengths = make_lengths();
     double plan;
     size_t i;
@@ -172,8 +182,8 @@ int main(void)
               percent(plan, c[4].ns / (double)READS), "%");
     row_plain("packs; next of one rank; for each sample",
               c[1].ns / (PLANS * PLAN), "ns");
-    row_plain("packs; load; for each sample of a plan",
-              c[2].ns / (double)PLAN, "ns");
+    row_plain("packs; load; for each sample of a plan", c[2].ns / (double)PLAN,
+              "ns");
     free(lengths);
     return 0;
 }

@@ -89,10 +89,8 @@ static void compare(const char *figure, uint64_t n, size_t count)
 
 int main(void)
 {
-    compare(TITLE "; n = 10^8; 16384 at a time", 100000000,
-            ARRAY);
+    compare(TITLE "; n = 10^8; 16384 at a time", 100000000, ARRAY);
     compare(TITLE "; n = 10^8; 64 at a time", 100000000, 64);
-    compare(TITLE "; n = 2^40; 16384 at a time",
-            (uint64_t)1 << 40, ARRAY);
+    compare(TITLE "; n = 2^40; 16384 at a time", (uint64_t)1 << 40, ARRAY);
     return 0;
 }

@@ -79,9 +79,9 @@ static void prepare(place *p, uint32_t savers, uint64_t step)
         must(statesampler_load(&p->before, p->state, sizeof p->state) == 0,
              "load");
     } else {
-        must(statesampler_seek(&p->before, step < IN_A_ROW / 2
-                                               ? 0
-                                               : step - IN_A_ROW / 2) == 0,
+        must(statesampler_seek(&p->before,
+                               step < IN_A_ROW / 2 ? 0 : step - IN_A_ROW / 2) ==
+                 0,
              "seek");
     }
     memcpy(&s, &p->before, sizeof s);
@@ -106,8 +106,10 @@ static double ratio(cost c)
 
 static cost cost_at(place *p, uint32_t savers, uint64_t step)
 {
-    contender c[2] = {{going_run, going_before, NULL, NULL, 0},
-                      {resume_run, NULL, resume_check, NULL, 0}};
+    contender c[2] = {
+        {going_run, going_before, NULL, NULL, 0},
+        {resume_run, NULL, resume_check, NULL, 0},
+    };
     cost found;
     prepare(p, savers, step);
     c[0].data = p;
@@ -147,7 +149,7 @@ static const shape shapes[] = {
     {"WINDOW BLOCKED", WINDOW, BLOCKED, PAD, RANKS},
     {"REPLACEMENT", REPLACEMENT, INTERLEAVED, PAD, RANKS},
     {"REPLACEMENT CARRY", REPLACEMENT, INTERLEAVED, CARRY, RANKS},
-    {"REPLACEMENT BLOCKED", REPLACEMENT, BLOCKED, PAD, RANKS}
+    {"REPLACEMENT BLOCKED", REPLACEMENT, BLOCKED, PAD, RANKS},
 };
 
 typedef struct size {
@@ -156,9 +158,12 @@ typedef struct size {
 } size;
 
 static const size sizes[] = {
-    {"10^3", 1000}, {"10^6", 1000000}, {"10^8", 100000000},
-    {"10^9", 1000000000}, {"2^40", (uint64_t)1 << 40},
-    {"2^62", (uint64_t)1 << 62}
+    {"10^3", 1000},
+    {"10^6", 1000000},
+    {"10^8", 100000000},
+    {"10^9", 1000000000},
+    {"2^40", (uint64_t)1 << 40},
+    {"2^62", (uint64_t)1 << 62},
 };
 
 /* The first, the middle and the last full step of an epoch. */
@@ -190,8 +195,8 @@ static int measure(const shape *sh, const size *si, cost *costs, int judged)
     p.desc.chunk_size = 1000;
     p.desc.window = 16;
     for (k = 0; k < 3; k++) {
-        costs[k] = cost_at(&p, sh->savers,
-                           step_of(k, sh, si->n / (RANKS * BATCH)));
+        costs[k] =
+            cost_at(&p, sh->savers, step_of(k, sh, si->n / (RANKS * BATCH)));
         if (ratio(costs[k]) > ratio(costs[worst]))
             worst = k;
     }
@@ -211,8 +216,8 @@ int main(void)
         for (si = 0; si < sizeof sizes / sizeof sizes[0]; si++) {
             /* With 10^3 samples a rank has 125, so that only CARRY has full
                batches; the others are shown without a verdict. */
-            int judged = sizes[si].n >= RANKS * BATCH ||
-                         shapes[sh].tail == CARRY;
+            int judged =
+                sizes[si].n >= RANKS * BATCH || shapes[sh].tail == CARRY;
             int worst = measure(&shapes[sh], &sizes[si], costs, judged);
             if (judged && ratio(costs[worst]) > ratio(most))
                 most = costs[worst];

@@ -63,7 +63,8 @@ static void listing_run(void *data)
 {
     listing *l = data;
     must(spread_list(&l->order, l->ids, l->samples, l->groups, l->members,
-                     l->work) == LARGEST, "the largest group");
+                     l->work) == LARGEST,
+         "the largest group");
 }
 
 static void listing_init(listing *l, uint64_t groups)

@@ -213,8 +213,8 @@ static void weighed_answer_run(void *data)
                      w->state);
     while (history_mix_next(&walk) == 1)
         if (history_served(&walk.stretch, 0, last))
-            served += history_mix_at(&walk, 0, 0, last, &sample, &count,
-                                     &source);
+            served +=
+                history_mix_at(&walk, 0, 0, last, &sample, &count, &source);
     must(served == 1, "served");
 }
 
@@ -227,8 +227,7 @@ static void stage_run(void *data)
     uint32_t turns;
     int i;
     for (i = 0; i < 100; i++) {
-        must(schedule_stage(&turns, &m->s, &m->mix, plan, NULL) == 0,
-             "stage");
+        must(schedule_stage(&turns, &m->s, &m->mix, plan, NULL) == 0, "stage");
         schedule_begin(&m->s, turns);
     }
 }
@@ -243,8 +242,9 @@ static void stage_of_tokens_run(void *data)
              "stage");
         schedule_begin(&m->s, turns);
         for (i = 0; i < SOURCES; i++)
-            must(schedule_had(&m->s, i, (uint64_t)m->shares[i].turns *
-                                            m->shares[i].mean) == 0,
+            must(schedule_had(&m->s, i,
+                              (uint64_t)m->shares[i].turns *
+                                  m->shares[i].mean) == 0,
                  "had");
     }
 }
@@ -254,18 +254,24 @@ int main(void)
     static record r[3];
     static mixed m[4];
     static weighed w[5];
-    contender c[3] = {{record_run, record_before, NULL, &r[0], 0},
-                      {seek_run, record_before, NULL, &r[1], 0},
-                      {answer_run, NULL, NULL, &r[2], 0}};
-    contender turns[4] = {{plain_run, mixed_before, NULL, &m[0], 0},
-                          {scheduled_run, mixed_before, NULL, &m[1], 0},
-                          {stage_run, mixed_before, NULL, &m[2], 0},
-                          {stage_of_tokens_run, mixed_before, NULL, &m[3], 0}};
-    contender weights[5] = {{weigh_run, weighed_before, NULL, &w[0], 0},
-                            {plain_weigh_run, weighed_before, NULL, &w[1], 0},
-                            {weighed_answer_run, NULL, NULL, &w[2], 0},
-                            {weighed_answer_run, NULL, NULL, &w[3], 0},
-                            {weighed_answer_run, NULL, NULL, &w[4], 0}};
+    contender c[3] = {
+        {record_run, record_before, NULL, &r[0], 0},
+        {seek_run, record_before, NULL, &r[1], 0},
+        {answer_run, NULL, NULL, &r[2], 0},
+    };
+    contender turns[4] = {
+        {plain_run, mixed_before, NULL, &m[0], 0},
+        {scheduled_run, mixed_before, NULL, &m[1], 0},
+        {stage_run, mixed_before, NULL, &m[2], 0},
+        {stage_of_tokens_run, mixed_before, NULL, &m[3], 0},
+    };
+    contender weights[5] = {
+        {weigh_run, weighed_before, NULL, &w[0], 0},
+        {plain_weigh_run, weighed_before, NULL, &w[1], 0},
+        {weighed_answer_run, NULL, NULL, &w[2], 0},
+        {weighed_answer_run, NULL, NULL, &w[3], 0},
+        {weighed_answer_run, NULL, NULL, &w[4], 0},
+    };
     size_t i;
     for (i = 0; i < 3; i++) {
         statesampler_desc d;
@@ -295,8 +301,8 @@ int main(void)
     row_alone("history; an answer through 1000 weights of 300 sources in whole "
               "sequences",
               weights[2].ns / 1000, "us", 1000);
-    row_alone("history; the same in stages of 1000 turns",
-              weights[3].ns / 1000, "us", 3000);
+    row_alone("history; the same in stages of 1000 turns", weights[3].ns / 1000,
+              "us", 3000);
     row_alone("history; the same with the stop rule ALL; where sources ended",
               weights[4].ns / 1000, "us", 10000);
     race(turns, 4, 2);

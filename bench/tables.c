@@ -18,7 +18,7 @@ typedef struct table {
     uint64_t *indices;
     size_t n, builds; /* a run builds small tables several times */
     uint64_t seed;
-    uint64_t *out;    /* from array_of */
+    uint64_t *out;       /* from array_of */
     size_t batch, first; /* a rank's batches of this size, from first on */
 } table;
 
@@ -188,8 +188,8 @@ static void process_run(void *data)
         good &= statesampler_init(&s, &p->desc) == 0;
         if (p->resumes)
             good &= statesampler_load(&s, p->state, sizeof p->state) == 0;
-        good &= statesampler_next(&s, here(p->out), &count) == 1 &&
-                count == BATCH;
+        good &=
+            statesampler_next(&s, here(p->out), &count) == 1 && count == BATCH;
     }
     must(good, "first batch");
 }
@@ -230,8 +230,10 @@ static void process_stop_at(process *p, uint64_t step)
 /* Seconds to the first batch: ours and a table's. */
 static void race_processes(double seconds[2], process *p, table *t)
 {
-    contender c[2] = {{process_run, NULL, process_check, NULL, 0},
-                      {rebuild_run, NULL, build_check, NULL, 0}};
+    contender c[2] = {
+        {process_run, NULL, process_check, NULL, 0},
+        {rebuild_run, NULL, build_check, NULL, 0},
+    };
     t->first = (size_t)p->first;
     t->batch = BATCH;
     c[0].data = p;

@@ -227,5 +227,6 @@ int main(int argc, char **argv)
     return example_end(now.wrong == 0,
                        "%d bags: each item once in each, none while it was in "
                        "a hand, back by the way it came, from 16 bytes in each "
-                       "of %d steps", (int)now.bags + 1, (int)STEPS);
+                       "of %d steps",
+                       (int)now.bags + 1, (int)STEPS);
 }

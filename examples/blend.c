@@ -19,10 +19,10 @@
 /* --- Arguments and checkpoint --------------------------------------------- */
 
 /* Reads RANKS and BATCH into shape. Returns FILE, or NULL if there is none. */
-static const char *blend_arguments(int argc, char **argv,
-                                          uint32_t *shape)
+static const char *blend_arguments(int argc, char **argv, uint32_t *shape)
 {
-    example_begin(argc, argv, 3, "usage: blend [FILE RANKS BATCH]\n\n"
+    example_begin(argc, argv, 3,
+                  "usage: blend [FILE RANKS BATCH]\n\n"
                   "Blends 8 sources in three shapes and compares with a "
                   "table;\nor continues from FILE in one shape.\n");
     if (argc == 1) {
@@ -31,8 +31,7 @@ static const char *blend_arguments(int argc, char **argv,
     if (argc < 4 || sscanf(argv[2], "%" SCNu32, &shape[0]) != 1 ||
         sscanf(argv[3], "%" SCNu32, &shape[1]) != 1 || shape[0] - 1 > 998 ||
         shape[1] - 1 > 998) {
-        example_fail(2, "RANKS and BATCH, 1 to 999, must follow '%s'",
-                     argv[1]);
+        example_fail(2, "RANKS and BATCH, 1 to 999, must follow '%s'", argv[1]);
     }
     return argv[1];
 }
@@ -114,8 +113,8 @@ static double blend_build_table(const uint32_t *percent)
         double most = -1e300;
 
         for (k = 0; k < BLEND_SOURCES; k++) {
-            double behind = percent[k] / 100.0 * (double)(i > 0 ? i : 1) -
-                            (double)had[k];
+            double behind =
+                percent[k] / 100.0 * (double)(i > 0 ? i : 1) - (double)had[k];
             if (behind > most) {
                 most = behind;
                 blend_whose[i] = (uint16_t)k;
@@ -128,8 +127,7 @@ static double blend_build_table(const uint32_t *percent)
 
 /* Prints the cost of the table and of seeking in a mix. Returns 1 if each
    source has its share in the table. */
-static int blend_compare(statesampler_mix *mix,
-                                const uint32_t *percent)
+static int blend_compare(statesampler_mix *mix, const uint32_t *percent)
 {
     uint64_t had[BLEND_SOURCES] = {0}, i, index;
     double seconds;
@@ -144,8 +142,8 @@ static int blend_compare(statesampler_mix *mix,
         example_fail(1, "no memory for a table of 100 MB");
     }
     seconds = blend_build_table(percent);
-    printf("a table of %u samples: %u MB, built in %.2f s\n",
-           BLEND_SAMPLES, BLEND_SAMPLES / 100000, seconds);
+    printf("a table of %u samples: %u MB, built in %.2f s\n", BLEND_SAMPLES,
+           BLEND_SAMPLES / 100000, seconds);
     for (i = 0; i < BLEND_SAMPLES; i++) {
         good = good && blend_which[i] == had[blend_whose[i]]++;
     }
@@ -163,8 +161,8 @@ static int blend_compare(statesampler_mix *mix,
     }
     seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     printf("a mix: %u bytes of state, %.1f us to seek any turn and find its "
-           "sample\n", (unsigned)statesampler_mix_state_bytes(mix),
-           seconds * 1000);
+           "sample\n",
+           (unsigned)statesampler_mix_state_bytes(mix), seconds * 1000);
     return good;
 }
 
@@ -175,10 +173,11 @@ static int blend_compare(statesampler_mix *mix,
 static const uint32_t weight[3][BLEND_SOURCES] = {
     {40, 20, 15, 10, 8, 5, 2, STATESAMPLER_OFF},
     {30, 20, 15, 10, 10, 7, 5, 3},
-    {STATESAMPLER_OFF, 15, 15, 15, 15, 15, 15, 10}};
+    {STATESAMPLER_OFF, 15, 15, 15, 15, 15, 15, 10},
+};
 
 typedef struct checkpoint {
-    uint64_t model; /* a sum over all samples and their turns */
+    uint64_t model;          /* a sum over all samples and their turns */
     unsigned char mix[4096]; /* its state, and zeros */
 } checkpoint;
 static statesampler_source sources[BLEND_SOURCES];
@@ -288,8 +287,8 @@ static int check_slots(void)
         example_must(statesampler_init(&equal[k].sampler, &desc));
         equal[k].weight = 1;
     }
-    example_must(
-        statesampler_mix_init(&all, equal, 512, STATESAMPLER_STOP_NEVER));
+    example_must(statesampler_mix_init(&all, equal, 512,
+                                       STATESAMPLER_STOP_NEVER));
     for (step = 0; step < 10000; step++)
         for (k = 0; k < 16; k++) {
             turn = k < 8 ? step * 64 + 3 * 8 : first_turn(step * 64, 3, 8, 8);
@@ -303,14 +302,19 @@ static int check_slots(void)
         good = good && seen[1][k] - 98 <= 2 * 58;
     }
     printf("of 512 equal datasets a rank sees %u in a fixed slot, %u in dealt "
-           "slots\n", sees[0], sees[1]);
+           "slots\n",
+           sees[0], sees[1]);
     return (int)good;
 }
 
 int main(int argc, char **argv)
 {
     static uint32_t shapes[4][3] = {
-        {1, 200, 60000}, {4, 50, 13000}, {3, 70, 33333}, {8, 25, 60000}};
+        {1, 200, 60000},
+        {4, 50, 13000},
+        {3, 70, 33333},
+        {8, 25, 60000},
+    };
     const char *file = blend_arguments(argc, argv, shapes[3]);
     checkpoint whole = {1, {0}}, parts;
     int good;
@@ -318,7 +322,10 @@ int main(int argc, char **argv)
 
     for (k = 0; k < BLEND_SOURCES; k++) {
         const statesampler_desc desc = {
-            .num_samples = 9000 - 1000 * k, .seed = 1, .stream = k};
+            .num_samples = 9000 - 1000 * k,
+            .seed = 1,
+            .stream = k,
+        };
         example_must(statesampler_init(&sources[k].sampler, &desc));
         sources[k].weight = weight[0][k];
     }

@@ -118,7 +118,8 @@ int main(int argc, char **argv)
     static tally t[4];
     int i, good;
 
-    example_begin(argc, argv, 0, "usage: buckets\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: buckets\n\n"
                   "Compares three kinds of batches.\n");
     run_list(&t[0], 1);
     run_list(&t[1], 50 * FIXED);
@@ -133,7 +134,9 @@ int main(int argc, char **argv)
            waiting(&t[1]) > 20;
     for (i = 2; i < 4; i++)
         good = good && padding(&t[i]) < 6 && waiting(&t[i]) < 1;
-    return example_end(good, "%.1f times the tokens per step, less than 6 %% "
+    return example_end(good,
+                       "%.1f times the tokens per step, less than 6 %% "
                        "padding and 1 %% waiting, all ranks in the same "
-                       "bucket, each sequence once", t[1].steps / t[2].steps);
+                       "bucket, each sequence once",
+                       t[1].steps / t[2].steps);
 }

@@ -72,8 +72,10 @@ static void train(uint64_t position)
 /* Continues from the checkpoint if there is one, and saves after each step. */
 static void run(const char *path, uint32_t ranks)
 {
-    statesampler_desc desc = {.order = STATESAMPLER_ORDER_SEQUENTIAL,
-                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    statesampler_desc desc = {
+        .order = STATESAMPLER_ORDER_SEQUENTIAL,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t batch[8];
     size_t count, i;
     statesampler s, one;
@@ -89,8 +91,7 @@ static void run(const char *path, uint32_t ranks)
     edits_init(&all, 0, 0, made, EDITS, removed, REMOVED);
     if (found == STATESAMPLER_OK) {
         example_file(path, statesampler_load(&s, now.state, sizeof now.state));
-        example_file(path, edits_load(&all, now.stack,
-                                      (size_t)now.stack_size));
+        example_file(path, edits_load(&all, now.stack, (size_t)now.stack_size));
     }
     while (make_edits(&s)) {
         for (one = s, desc.rank = 0; desc.rank < ranks; desc.rank++) {
@@ -104,8 +105,7 @@ static void run(const char *path, uint32_t ranks)
         getchar();
         statesampler_next(&s, NULL, NULL);
         statesampler_save(&s, now.state, sizeof now.state);
-        now.stack_size = EDITS_BYTES((size_t)all.count,
-                                     (size_t)all.num_out);
+        now.stack_size = EDITS_BYTES((size_t)all.count, (size_t)all.num_out);
         example_must(edits_save(&all, now.stack, sizeof now.stack));
         example_file(path, statesampler_save_file(path, &now, sizeof now));
     }
@@ -134,6 +134,7 @@ int main(int argc, char **argv)
     return example_end(good && ids[0] == spares,
                        "each of %d readable ids once, none of %d removed ids, "
                        "a readable one for each of %d others, positions "
-                       "unchanged", (int)ids[1],
-                       (int)(all.ids - ids[0] - ids[1]), (int)spares);
+                       "unchanged",
+                       (int)ids[1], (int)(all.ids - ids[0] - ids[1]),
+                       (int)spares);
 }

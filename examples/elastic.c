@@ -59,7 +59,8 @@ static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
             .seed = 7,
             .rank = r,
             .world_size = world_size,
-            .batch_size = BATCH};
+            .batch_size = BATCH,
+        };
 
         example_must(statesampler_init(&ranks[r], &desc));
         if (!is_first) {
@@ -67,8 +68,9 @@ static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
         }
     } while (++r < world_size);
     position = statesampler_position(ranks);
-    for (step = 0; step < steps && statesampler_step(ranks) <
-                                       statesampler_num_steps(ranks); step++) {
+    for (step = 0; step < steps &&
+                   statesampler_step(ranks) < statesampler_num_steps(ranks);
+         step++) {
         for (r = 0; r < world_size; r++) {
             take_step(&served, &ranks[r]);
         }
@@ -80,9 +82,8 @@ static int run(tally *all, unsigned char state[STATESAMPLER_STATE_BYTES],
     }
     printf("%5" PRIu32 "  %5u  %5" PRIu64 "  %5" PRIu64 " .. %4" PRIu64
            "  %7" PRIu64 "  %7" PRIu64 "\n",
-           world_size, BATCH, step, position,
-           statesampler_position(ranks) - 1, served.audit.count,
-           served.repeats);
+           world_size, BATCH, step, position, statesampler_position(ranks) - 1,
+           served.audit.count, served.repeats);
     statesampler_audit_merge(&all->audit, &served.audit);
     all->repeats += served.repeats;
     return same;
@@ -104,5 +105,6 @@ int main(int argc, char **argv)
     return example_end(
         good && statesampler_audit_check(&all.audit, SAMPLES),
         "%" PRIu64 " of %u samples served, each exactly once, by 8, 3 and 5 "
-        "ranks", all.audit.count, SAMPLES);
+        "ranks",
+        all.audit.count, SAMPLES);
 }

@@ -58,7 +58,8 @@ static void evaluate_all(uint32_t world_size, uint32_t tail, int with_padding,
         .seed = 3,
         .world_size = world_size,
         .batch_size = BATCH,
-        .tail = tail};
+        .tail = tail,
+    };
 
     *right = *seen = 0;
     for (; desc.rank < world_size; desc.rank++) {
@@ -72,9 +73,11 @@ int main(int argc, char **argv)
         const char *name;
         uint32_t tail;
         int with_padding;
-    } ways[] = {{"UNEVEN", STATESAMPLER_TAIL_UNEVEN, 1},
-                {"PAD without padding", STATESAMPLER_TAIL_PAD, 0},
-                {"PAD", STATESAMPLER_TAIL_PAD, 1}};
+    } ways[] = {
+        {"UNEVEN", STATESAMPLER_TAIL_UNEVEN, 1},
+        {"PAD without padding", STATESAMPLER_TAIL_PAD, 0},
+        {"PAD", STATESAMPLER_TAIL_PAD, 1},
+    };
     static const uint32_t worlds[] = {1, 2, 3, 8, 17, 64, 1200};
     uint64_t right, seen, truth = 0;
     int i, k, exact[3] = {0, 0, 0};
@@ -105,5 +108,6 @@ int main(int argc, char **argv)
     return example_end(
         exact[0] == 7 && exact[1] == 7 && exact[2] < 7,
         "UNEVEN, and PAD without padding, are exact for every number of "
-        "ranks; PAD is exact for %d of 7", exact[2]);
+        "ranks; PAD is exact for %d of 7",
+        exact[2]);
 }

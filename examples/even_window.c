@@ -54,7 +54,8 @@ static void count_chunks(uint32_t *counts, uint32_t window)
         .batch_size = BATCH,
         .order = STATESAMPLER_ORDER_WINDOW,
         .chunk_size = SIZE,
-        .window = window};
+        .window = window,
+    };
     uint64_t batch[BATCH];
     statesampler s;
     size_t count, i;
@@ -103,7 +104,8 @@ int main(int argc, char **argv)
         even(211, 15) != 12) {
         example_fail(1, "FAILED, even windows do not mix better");
     }
-    fprintf(stderr, "even_window: ok, each step has samples of %u chunks or "
+    fprintf(stderr,
+            "even_window: ok, each step has samples of %u chunks or "
             "more in windows of %u, and of %u in windows of %d\n",
             least(evened), window, least(plain), WINDOW);
     return 0;

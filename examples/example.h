@@ -40,7 +40,8 @@ static inline void example_fail(int status, const char *format, ...)
 static inline const char *example_error(int code)
 {
     return STATESAMPLER_KIND(code) == STATESAMPLER_EIO
-               ? strerror(errno) : statesampler_error(code);
+               ? strerror(errno)
+               : statesampler_error(code);
 }
 
 /* Exits with the library's message if the code is an error. */

@@ -47,7 +47,8 @@ static int run(uint32_t rank)
         .rank = rank,
         .world_size = 3,
         .batch_size = 16,
-        .tail = STATESAMPLER_TAIL_UNEVEN};
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t batch[16], epoch, offset;
     size_t count, i;
     statesampler s;
@@ -77,7 +78,8 @@ int main(int argc, char **argv)
 {
     unsigned i, e, good = 1, total, extra = 0;
 
-    example_begin(argc, argv, 0, "usage: factors\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: factors\n\n"
                   "Serves 64 epochs by repeat factors.\n");
     for (i = 0; i < IMAGES; i++) {
         const double frequency = category_of(i) / (double)IMAGES;
@@ -108,5 +110,5 @@ int main(int argc, char **argv)
            sums[IMAGES - 1] / unit);
     good = good && extra == 64 * (sums[IMAGES - 1] / unit);
     return example_end((int)good, "each image as often as its factor, rounded "
-                       "in an epoch, less than 1 off in 64 epochs");
+                                  "in an epoch, less than 1 off in 64 epochs");
 }

@@ -52,7 +52,8 @@ static int live(unsigned char *state, uint64_t ranks, uint64_t steps)
         .seed = SEED,
         .stream = statesampler_hash(0, &g, sizeof g), /* refuses other groups */
         .batch_size = (uint32_t)step,
-        .order = STATESAMPLER_ORDER_SEQUENTIAL};
+        .order = STATESAMPLER_ORDER_SEQUENTIAL,
+    };
     statesampler s;
     uint64_t rank;
 
@@ -106,7 +107,7 @@ static void read_arguments(int argc, char **argv)
                      (int)(MOST / EPOCHS));
     if (g.batch * g.copies % 48 != 0)
         example_fail(2, "BATCH * COPIES must be a multiple of 48: of 4 steps "
-                     "for 4, 3, 1 and 6 ranks");
+                        "for 4, 3, 1 and 6 ranks");
 }
 
 int main(int argc, char **argv)
@@ -123,6 +124,6 @@ int main(int argc, char **argv)
     return example_end(count == wanted_count && lives > 0 &&
                            memcmp(served, wanted, sizeof served) == 0,
                        "killed %d times, %d positions of groups of %d are "
-                       "those of one rank that was never killed", (int)lives,
-                       (int)count, (int)g.copies);
+                       "those of one rank that was never killed",
+                       (int)lives, (int)count, (int)g.copies);
 }

@@ -30,7 +30,8 @@ static void add(statesampler_mixture *m, const char *name, uint32_t weight,
         .num_samples = samples,
         .seed = 1,
         .stream = statesampler_hash(0, name, strlen(name) + 1),
-        .batch_size = 16};
+        .batch_size = 16,
+    };
 
     example_must(statesampler_mixture_add(m, name, weight, &desc));
 }
@@ -116,8 +117,7 @@ int main(int argc, char **argv)
     add(&before, "web", 3, 1000);
     add(&before, "mail", 1, 300);
     add(&before, "code", 2, 400);
-    example_must(
-        statesampler_mixture_start(&before, STATESAMPLER_STOP_NEVER));
+    example_must(statesampler_mixture_start(&before, STATESAMPLER_STOP_NEVER));
     take_turns(&before, 60);
     show(&before, "stopped");
     save(&before);

@@ -68,9 +68,12 @@ static void save(const char *path)
 /* Goes on from FILE on other ranks, as another process would. */
 static void resume(const char *path, uint32_t world_size)
 {
-    const statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                                    .world_size = world_size,
-                                    .batch_size = BATCH};
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .world_size = world_size,
+        .batch_size = BATCH,
+    };
     history_log log;
     size_t size = 0, used = 0;
 
@@ -116,8 +119,12 @@ static int read_history(void)
 
 int main(int argc, char **argv)
 {
-    const statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                                    .world_size = 8, .batch_size = BATCH};
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .world_size = 8,
+        .batch_size = BATCH,
+    };
     int skipped;
 
     example_begin(argc, argv, 1, usage);

@@ -231,9 +231,10 @@ static void tell_skipped(char *text, size_t size,
 {
     const int seeks = stretch->to_epoch == stretch->from_epoch;
 
-    snprintf(text, size, "skipped at step %" PRIu64 " of epoch %" PRIu64
-             " by a %s to %" PRIu64, stretch->from_step, stretch->from_epoch,
-             seeks ? "seek" : "begin",
+    snprintf(text, size,
+             "skipped at step %" PRIu64 " of epoch %" PRIu64
+             " by a %s to %" PRIu64,
+             stretch->from_step, stretch->from_epoch, seeks ? "seek" : "begin",
              seeks ? stretch->to_step : stretch->to_epoch);
 }
 
@@ -265,9 +266,9 @@ static void explain(uint64_t step)
         }
     }
     if (history_before(&saved, r.epoch, 0, epoch, begin))
-        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": " NOT_SINCE
-                     "%s%s", step, r.epoch, begin, epoch, *why ? "; " : "",
-                     why);
+        example_fail(1,
+                     "step %" PRIu64 " of epoch %" PRIu64 ": " NOT_SINCE "%s%s",
+                     step, r.epoch, begin, epoch, *why ? "; " : "", why);
     example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": %s", step, r.epoch,
                  *why ? why : "the run has not served it");
 }
@@ -293,8 +294,10 @@ static void print_history(uint64_t step, int all)
             found |= print_served(step, of_rank);
     }
     if (!found && too_few > 0)
-        example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 " was served to %"
-                     PRIu32 " ranks, from 0 on", step, r.epoch, too_few);
+        example_fail(1,
+                     "step %" PRIu64 " of epoch %" PRIu64
+                     " was served to %" PRIu32 " ranks, from 0 on",
+                     step, r.epoch, too_few);
     if (!found)
         explain(step);
 }
@@ -304,8 +307,8 @@ static void print_found(uint64_t index, uint64_t step,
                         const statesampler_place *place, uint64_t samples)
 {
     printf("%" PRIu64 ": epoch %" PRIu64 " step %" PRIu64 " rank %" PRIu32
-           " slot %" PRIu32 " position %" PRIu64, index, r.epoch, step,
-           place->rank, place->slot, place->position);
+           " slot %" PRIu32 " position %" PRIu64,
+           index, r.epoch, step, place->rank, place->slot, place->position);
     if (place->position >= samples)
         printf(" as padding");
 }
@@ -324,7 +327,8 @@ static int print_mix_places(uint64_t index)
            local >= sources[source].sampler.run.num_samples)
         local -= sources[source++].sampler.run.num_samples;
     example_must_say(history_mix_epochs(&mix_walk, r.epoch, source, &own,
-                                        &own_last), history_error);
+                                        &own_last),
+                     history_error);
     for (; more; own++) {
         int code = history_mix_locate(&mix_walk, r.epoch, source, own, local,
                                       &turn, &place);
@@ -395,9 +399,8 @@ static int print_places(uint64_t index)
         }
         if (stretch_samples() > samples)
             samples = stretch_samples();
-        if (!saved.carry &&
-            (history_earlier(r.epoch, stretch->begin_epoch) ||
-             history_earlier(stretch->end_epoch, r.epoch)))
+        if (!saved.carry && (history_earlier(r.epoch, stretch->begin_epoch) ||
+                             history_earlier(stretch->end_epoch, r.epoch)))
             continue;
         found |= saved.num_sources > 0 ? print_mix_places(index)
                                        : print_own_place(index);
@@ -427,8 +430,10 @@ static void tell_no_begin(void)
     const uint64_t next = statesampler_step(&r.sampler);
 
     if (next > 0)
-        example_fail(1, "%s: no step begins in epoch %" PRIu64 ": step %" PRIu64
-                     " has its samples", path, r.epoch, next - 1);
+        example_fail(1,
+                     "%s: no step begins in epoch %" PRIu64 ": step %" PRIu64
+                     " has its samples",
+                     path, r.epoch, next - 1);
     example_fail(1, "%s: the run begins after epoch %" PRIu64, path, r.epoch);
 }
 
@@ -440,8 +445,8 @@ static void open_state(void)
 
     if (code == STATESAMPLER_OK && size > 8 && memcmp(state, "SSC1", 4) == 0)
         code = leave_schedule(&size);
-    known = code == STATESAMPLER_OK && size > 4 &&
-            memcmp(state, "SSH1", 4) == 0;
+    known =
+        code == STATESAMPLER_OK && size > 4 && memcmp(state, "SSH1", 4) == 0;
     if (known && r.straight) {
         code = leave_history(&size);
         known = 0;
@@ -451,8 +456,10 @@ static void open_state(void)
         if (code < 0)
             example_fail(1, "%s: %s", path, history_error(code));
         if (r.world_size > 0 || r.batch_size > 0)
-            example_fail(1, "%s: leave out %s: its history knows ranks and "
-                            "batches", path,
+            example_fail(1,
+                         "%s: leave out %s: its history knows ranks and "
+                         "batches",
+                         path,
                          r.world_size > 0 ? "--world-size" : "--batch-size");
         return;
     }
@@ -485,8 +492,9 @@ static void print_step(uint64_t step, uint32_t of_rank)
     code = recorder_at(&r, step, of_rank, batch, &count, &source);
     if (code != 1)
         example_fail(1, "step %" PRIu64 " of epoch %" PRIu64 ": %s", step,
-                     r.epoch, code == 0 ? "it is past the end"
-                                        : statesampler_error(code));
+                     r.epoch,
+                     code == 0 ? "it is past the end"
+                               : statesampler_error(code));
     print_batch(recorder_epoch(r, step), step, of_rank, r.num_sources > 0,
                 source, count);
 }
@@ -516,8 +524,9 @@ static int print_place(uint64_t index)
         return 0;
     }
     if (code == STATESAMPLER_OK)
-        printf(" step %" PRIu64 " rank %" PRIu32 " slot %" PRIu32 " position %"
-               PRIu64, step, place.rank, place.slot, place.position);
+        printf(" step %" PRIu64 " rank %" PRIu32 " slot %" PRIu32
+               " position %" PRIu64,
+               step, place.rank, place.slot, place.position);
     if (code == STATESAMPLER_OK && r.num_sources > 0)
         printf(" dataset %" PRIu32, source);
     printf(code == STATESAMPLER_OK ? "\n" : ": %s\n", statesampler_error(code));

@@ -120,8 +120,7 @@ static int run(int way, uint32_t every)
    skipping loses long ones, so that the mean duration is too low. */
 static int report(uint32_t every, int way, int kills)
 {
-    static const char *const names[WAYS] = {"ledger", "low-water mark",
-                                            "skip"};
+    static const char *const names[WAYS] = {"ledger", "low-water mark", "skip"};
     uint64_t i, times, ticks = 0, whole = 0, twice = 0, never = 0;
     double mean, bias;
 
@@ -157,8 +156,9 @@ int main(int argc, char **argv)
         }
         all += kills; /* the ledger's, which came last */
     }
-    return example_end(good && all >= 200, "killed %d times, the ledger has "
+    return example_end(good && all >= 200,
+                       "killed %d times, the ledger has "
                        "each of %d samples once in each of %d epochs; the "
-                       "other two ways have a bias", all, (int)SAMPLES,
-                       (int)EPOCHS);
+                       "other two ways have a bias",
+                       all, (int)SAMPLES, (int)EPOCHS);
 }

@@ -34,7 +34,8 @@ static void at_epoch(statesampler *s, uint64_t epoch, uint32_t rank)
         .epoch = epoch,
         .rank = rank,
         .world_size = RANKS,
-        .batch_size = BATCH};
+        .batch_size = BATCH,
+    };
 
     example_must(statesampler_init(s, &desc));
 }
@@ -51,8 +52,8 @@ static int show(uint64_t index, uint64_t epoch)
     at_epoch(&s, epoch, 0);
     example_must(statesampler_locate(&s, index, &place));
     printf("sample %6" PRIu64 "  epoch %" PRIu64 "  step %3" PRIu64
-           "  rank %" PRIu32 "  slot %2" PRIu32 "\n", index, epoch, place.step,
-           place.rank, place.slot);
+           "  rank %" PRIu32 "  slot %2" PRIu32 "\n",
+           index, epoch, place.step, place.rank, place.slot);
     at_epoch(&s, epoch, place.rank);
     return statesampler_at(&s, place.step, batch, &count) == 1 &&
            place.slot < count && batch[place.slot] == index;
@@ -108,8 +109,8 @@ static int hunt(void)
             }
         }
     }
-    printf("the loss is highest in epoch %" PRIu64 ", step %" PRIu64
-           ": %.3f\n", spike_epoch, spike_step, spike);
+    printf("the loss is highest in epoch %" PRIu64 ", step %" PRIu64 ": %.3f\n",
+           spike_epoch, spike_step, spike);
     loss_of_step(spike_epoch, spike_step, &culprit);
     printf("of its %u samples, sample %" PRIu64 " is the cause\n\n",
            RANKS * BATCH, culprit);
@@ -128,16 +129,18 @@ int main(int argc, char **argv)
     if (argc == 1) {
         found = hunt();
         printf("\n");
-        return example_end(found, "sample %u is found by the loss of its step, "
-                                  "and served where locate says", BROKEN);
+        return example_end(found,
+                           "sample %u is found by the loss of its step, "
+                           "and served where locate says",
+                           BROKEN);
     }
     for (i = 1; i < argc; i++) {
         example_number(argv[i], 0, SAMPLES - 1);
     }
     for (i = 1; i < argc; i++) {
         for (epoch = 0; epoch < EPOCHS; epoch++) {
-            found = show(example_number(argv[i], 0, SAMPLES - 1), epoch) &&
-                    found;
+            found =
+                show(example_number(argv[i], 0, SAMPLES - 1), epoch) && found;
         }
     }
     return example_end(found, "each sample is served where locate says");

@@ -43,7 +43,10 @@ static void must(int code)
 static int live(uint64_t *state, uint32_t ranks, uint64_t steps)
 {
     const statesampler_desc desc = {
-        .num_samples = SAMPLES, .seed = 42, .batch_size = PLAN};
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .batch_size = PLAN,
+    };
     uint32_t r;
 
     for (r = 0; r < ranks; r++) {
@@ -88,8 +91,9 @@ int main(int argc, char **argv)
         exact = exact && once_each(i);
     for (i = 0; i < count; i++)
         tokens += lengths[served[i]];
-    return example_end(exact && kills > 0, "killed %d times: each of %d "
-                       "samples once an epoch, %.2f %% padding", kills,
-                       (int)SAMPLES,
+    return example_end(exact && kills > 0,
+                       "killed %d times: each of %d "
+                       "samples once an epoch, %.2f %% padding",
+                       kills, (int)SAMPLES,
                        100 - 100 * tokens / (BUDGET * (double)packs));
 }

@@ -146,6 +146,8 @@ int main(int argc, char **argv)
         make(kind);
         compare(names[kind]);
     }
-    return example_end(most < 0.1, "plans of 10,000 samples leave at most %.3f "
-                       "%% of eight mean lengths empty", most);
+    return example_end(most < 0.1,
+                       "plans of 10,000 samples leave at most %.3f "
+                       "%% of eight mean lengths empty",
+                       most);
 }

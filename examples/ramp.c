@@ -66,8 +66,10 @@ static int take_step(statesampler_audit *audit, uint32_t dead)
 
 int main(int argc, char **argv)
 {
-    const statesampler_desc desc = {.num_samples = SAMPLES,
-                                    .tail = STATESAMPLER_TAIL_UNEVEN};
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     statesampler_audit audit = {0, 0, 0, 0}, share;
     double n, at_position, at_step, by_position = 0, by_step = 0;
     uint64_t batch[LARGEST], position, step, owed_step = 0;
@@ -76,7 +78,8 @@ int main(int argc, char **argv)
     size_t count;
     int good = 1;
 
-    example_begin(argc, argv, 0, "usage: ramp\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: ramp\n\n"
                   "Serves an epoch with growing batches in which two ranks "
                   "die.\n");
     for (r = 0; r < RANKS; r++)

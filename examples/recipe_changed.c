@@ -44,11 +44,15 @@ static int run(const void *state, size_t size, uint64_t num_samples)
 int main(int argc, char **argv)
 {
     const statesampler_desc desc = {
-        .num_samples = 1000, .seed = 42, .batch_size = 8};
+        .num_samples = 1000,
+        .seed = 42,
+        .batch_size = 8,
+    };
     unsigned char state[STATESAMPLER_STATE_BYTES];
     unsigned i, good = 1;
     statesampler s;
-    example_begin(argc, argv, 0, "usage: recipe_changed\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: recipe_changed\n\n"
                   "Trains on a dataset that grows after the first epoch.\n");
     example_must(statesampler_init(&s, &desc));
     train(&s, 50);

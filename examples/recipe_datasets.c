@@ -50,7 +50,8 @@ static int run(void)
 
 int main(int argc, char **argv)
 {
-    example_begin(argc, argv, 0, "usage: recipe_datasets\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: recipe_datasets\n\n"
                   "Serves one epoch of three datasets.\n");
     example_must(run());
     return example_end(memcmp(served, length, sizeof served) == 0,

@@ -96,7 +96,8 @@ static int save(const char *path, const statesampler *s)
         return STATESAMPLER_EIO;
     code = statesampler_save(s, now.sampler, sizeof now.sampler);
     return code == STATESAMPLER_OK
-               ? statesampler_save_file(path, &now, sizeof now) : code;
+               ? statesampler_save_file(path, &now, sizeof now)
+               : code;
 }
 
 /* ENOFILE: there is no checkpoint yet. */
@@ -164,7 +165,10 @@ static uint64_t run(statesampler *s, const char *path)
 int main(int argc, char **argv)
 {
     const statesampler_desc desc = {
-        .num_samples = 1000, .seed = 42, .batch_size = 16};
+        .num_samples = 1000,
+        .seed = 42,
+        .batch_size = 16,
+    };
     uint64_t resumed, whole;
     statesampler s;
     int code;
@@ -183,6 +187,8 @@ int main(int argc, char **argv)
     memset(weights, 0, sizeof weights);
     example_must(statesampler_init(&s, &desc));
     whole = run(&s, NULL);
-    return example_end(resumed == whole, "weights %016" PRIx64 ", as of a run "
-                       "that was never killed", resumed);
+    return example_end(resumed == whole,
+                       "weights %016" PRIx64 ", as of a run "
+                       "that was never killed",
+                       resumed);
 }

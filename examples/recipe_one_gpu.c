@@ -19,7 +19,10 @@ static void train(const uint64_t *batch, size_t count)
 static int run(void)
 {
     const statesampler_desc desc = {
-        .num_samples = 10000000, .seed = 42, .batch_size = 64};
+        .num_samples = 10000000,
+        .seed = 42,
+        .batch_size = 64,
+    };
     uint64_t batch[64];
     size_t count;
     statesampler s;
@@ -35,8 +38,9 @@ int main(int argc, char **argv)
 {
     int i, good = 1;
 
-    example_begin(argc, argv, 0, "usage: recipe_one_gpu\n\n"
-                                 "Serves three epochs of 10000000 samples.\n");
+    example_begin(argc, argv, 0,
+                  "usage: recipe_one_gpu\n\n"
+                  "Serves three epochs of 10000000 samples.\n");
     example_must(run());
     for (i = 0; i < 10000000; i++)
         good = good && served[i] == 3;

@@ -28,7 +28,8 @@ static int run(void)
         .num_samples = SAMPLES,
         .seed = 42,
         .batch_size = 10,
-        .order = STATESAMPLER_ORDER_SEQUENTIAL};
+        .order = STATESAMPLER_ORDER_SEQUENTIAL,
+    };
     statesampler_perm easy, hard;
     uint64_t batch[10];
     size_t count, i;
@@ -51,7 +52,8 @@ static int run(void)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-    example_begin(argc, argv, 0, "usage: recipe_order\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: recipe_order\n\n"
                   "Serves one epoch, easy samples first.\n");
     example_must(run());
     for (i = 0; i < SAMPLES; i++)

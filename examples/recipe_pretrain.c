@@ -30,7 +30,8 @@ static int run(uint32_t rank, uint64_t steps)
         .rank = rank,
         .world_size = RANKS,
         .batch_size = BATCH,
-        .tail = STATESAMPLER_TAIL_CARRY};
+        .tail = STATESAMPLER_TAIL_CARRY,
+    };
     uint64_t batch[BATCH], epochs[BATCH], first;
     size_t count, j;
     statesampler s;
@@ -39,8 +40,7 @@ static int run(uint32_t rank, uint64_t steps)
     while (code == STATESAMPLER_OK && statesampler_step(&s) < steps) {
         first = statesampler_position(&s) + rank;
         for (j = 0; j < BATCH; j++)
-            epochs[j] =
-                statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
+            epochs[j] = statesampler_epoch(&s) + (first + j * RANKS) / SAMPLES;
         statesampler_next(&s, batch, &count);
         for (j = 0; j < count; j += SLICE)
             backward(batch + j, epochs + j);
@@ -51,7 +51,8 @@ static int run(uint32_t rank, uint64_t steps)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-    example_begin(argc, argv, 0, "usage: recipe_pretrain\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: recipe_pretrain\n\n"
                   "Takes 79 steps on 4 ranks.\n");
     for (i = 0; i < RANKS; i++)
         example_must(run(i, 79)); /* 5056 samples: 5 epochs and 51 */

@@ -44,9 +44,10 @@ int main(int argc, char **argv)
     statesampler_desc desc = {0};
     uint64_t share;
 
-    example_begin(argc, argv, 0, "usage: recipe_ranks\n\n"
-                                 "Serves an epoch to the rank RANK of\n"
-                                 "WORLD_SIZE.\n");
+    example_begin(argc, argv, 0,
+                  "usage: recipe_ranks\n\n"
+                  "Serves an epoch to the rank RANK of\n"
+                  "WORLD_SIZE.\n");
     example_must(run(&desc));
     share = ((uint64_t)1000 + desc.world_size - 1) / desc.world_size; /* PAD */
     return example_end(samples == share && steps == (share + 7) / 8,

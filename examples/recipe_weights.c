@@ -35,7 +35,10 @@ static unsigned find_sample(uint64_t number)
 static int run(void)
 {
     const statesampler_desc desc = {
-        .num_samples = sums[SAMPLES - 1], .seed = 42, .batch_size = 16};
+        .num_samples = sums[SAMPLES - 1],
+        .seed = 42,
+        .batch_size = 16,
+    };
     uint64_t batch[16];
     size_t count, i;
     statesampler s;
@@ -50,7 +53,8 @@ static int run(void)
 int main(int argc, char **argv)
 {
     unsigned i, good = 1;
-    example_begin(argc, argv, 0, "usage: recipe_weights\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: recipe_weights\n\n"
                   "Serves one epoch of samples with weights.\n");
     for (i = 0; i < SAMPLES; i++) {
         weight[i] = i * i % 5; /* 0, 1 or 4 */
@@ -59,6 +63,8 @@ int main(int argc, char **argv)
     example_must(run());
     for (i = 0; i < SAMPLES; i++)
         good = good && served[i] == weight[i];
-    return example_end((int)good, "each of %u samples as often as its weight "
-                       "says, %" PRIu64 " in all", SAMPLES, sums[SAMPLES - 1]);
+    return example_end((int)good,
+                       "each of %u samples as often as its weight "
+                       "says, %" PRIu64 " in all",
+                       SAMPLES, sums[SAMPLES - 1]);
 }

@@ -10,9 +10,8 @@
 #include "statesampler.h"
 #include "recipes.h"
 
-static const char usage[] =
-    "usage: recipes_groups\n\n"
-    "Runs and checks each recipe.\n";
+static const char usage[] = "usage: recipes_groups\n\n"
+                            "Runs and checks each recipe.\n";
 
 /* --- Groups, for the checks ----------------------------------------------- */
 
@@ -147,7 +146,8 @@ static int read_windows(uint64_t epoch)
         .num_samples = TOKENS / T - 1,
         .seed = 42,
         .epoch = epoch,
-        .batch_size = 8};
+        .batch_size = 8,
+    };
     uint64_t batch[8], first;
     size_t count, i;
     statesampler s;
@@ -208,7 +208,8 @@ static int read_files(void)
         .batch_size = 16,
         .order = STATESAMPLER_ORDER_WINDOW,
         .chunk_size = CHUNK,
-        .window = WINDOW};
+        .window = WINDOW,
+    };
     uint64_t batch[16], file;
     size_t count, i;
     statesampler s;
@@ -257,8 +258,8 @@ static void train_frame(uint64_t episode, uint64_t frame)
 {
     uint64_t sample = episode * 100 + frame;
 
-    frames_fit = frames_fit && frame >= BEFORE &&
-                 frame + AFTER < length[episode];
+    frames_fit =
+        frames_fit && frame >= BEFORE && frame + AFTER < length[episode];
     train(&sample, 1);
 }
 
@@ -297,8 +298,8 @@ static void check_train_episodes(void)
     example_must(train_episodes());
     for (k = 0; k < EPISODES; k++) {
         if (length[k] > BEFORE + AFTER) {
-            so = so && each_served(k * 100 + BEFORE,
-                                   k * 100 + length[k] - AFTER, 1);
+            so = so &&
+                 each_served(k * 100 + BEFORE, k * 100 + length[k] - AFTER, 1);
             frames += length[k] - BEFORE - AFTER;
         }
     }

@@ -10,9 +10,8 @@
 #include "statesampler.h"
 #include "recipes.h"
 
-static const char usage[] =
-    "usage: recipes_loops\n\n"
-    "Runs and checks each recipe.\n";
+static const char usage[] = "usage: recipes_loops\n\n"
+                            "Runs and checks each recipe.\n";
 
 /* --- Loops ---------------------------------------------------------------- */
 
@@ -32,7 +31,10 @@ static void train_to(statesampler *s, uint64_t last_epoch)
 static void check_train_to(void)
 {
     const statesampler_desc desc = {
-        .num_samples = SAMPLES, .seed = 42, .batch_size = BATCH};
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .batch_size = BATCH,
+    };
     uint64_t batch[BATCH], i;
     size_t count;
     statesampler s;
@@ -85,7 +87,10 @@ static int epoch_over(statesampler *s)
 static void check_read_ahead(void)
 {
     const statesampler_desc desc = {
-        .num_samples = SAMPLES, .seed = 42, .batch_size = BATCH};
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .batch_size = BATCH,
+    };
     uint64_t batches[3][BATCH], ahead, taken, epoch;
     statesampler s, plan;
     size_t counts[3];
@@ -134,8 +139,12 @@ static uint64_t seed_step(const statesampler *s, const uint64_t *batch)
 static void check_seed_step(void)
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
-    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                              .world_size = 2, .batch_size = BATCH};
+    statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .world_size = 2,
+        .batch_size = BATCH,
+    };
     uint64_t batch[BATCH], seeds[2][SAMPLES / BATCH], steps = 0, i;
     statesampler s;
     size_t count;

@@ -10,9 +10,8 @@
 #include "statesampler.h"
 #include "recipes.h"
 
-static const char usage[] =
-    "usage: recipes_orders\n\n"
-    "Runs and checks each recipe.\n";
+static const char usage[] = "usage: recipes_orders\n\n"
+                            "Runs and checks each recipe.\n";
 
 /* --- An order on top of the shuffle --------------------------------------- */
 
@@ -37,8 +36,11 @@ static int next_of_split(statesampler *s, const statesampler_perm *split,
 
 static void check_next_of_split(void)
 {
-    const statesampler_desc desc = {.num_samples = SAMPLES - HELD_OUT,
-                                    .seed = 42, .batch_size = BATCH};
+    const statesampler_desc desc = {
+        .num_samples = SAMPLES - HELD_OUT,
+        .seed = 42,
+        .batch_size = BATCH,
+    };
     uint64_t batch[BATCH], plain[BATCH], sample;
     statesampler_perm split;
     statesampler s, other;
@@ -52,8 +54,8 @@ static void check_next_of_split(void)
     while (next_of_split(&s, &split, batch, &count)) {
         statesampler_next(&other, plain, NULL);
         for (i = 0; i < count; i++) {
-            so = so && batch[i] ==
-                           statesampler_perm_at(&split, HELD_OUT + plain[i]);
+            so = so &&
+                 batch[i] == statesampler_perm_at(&split, HELD_OUT + plain[i]);
         }
         train(batch, count);
     }
@@ -92,7 +94,8 @@ static int learn_rollout(uint64_t update)
         .num_samples = ROLLOUT,
         .seed = 42,
         .epoch = update * PASSES,
-        .batch_size = MINIBATCH};
+        .batch_size = MINIBATCH,
+    };
     uint64_t batch[MINIBATCH];
     size_t count;
     statesampler s;
@@ -125,8 +128,7 @@ static void check_learning(void)
     begin_counts();
     example_must(learn_rollout(0));
     example_must(learn_rollout(1));
-    say(each_served(0, ROLLOUT, 2 * PASSES),
-        "PPO: 4 passes over each rollout");
+    say(each_served(0, ROLLOUT, 2 * PASSES), "PPO: 4 passes over each rollout");
 }
 
 /* --- Negatives ------------------------------------------------------------ */

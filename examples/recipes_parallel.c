@@ -16,9 +16,8 @@
 #include "statesampler.h"
 #include "recipes.h"
 
-static const char usage[] =
-    "usage: recipes_parallel\n\n"
-    "Runs and checks each recipe.\n";
+static const char usage[] = "usage: recipes_parallel\n\n"
+                            "Runs and checks each recipe.\n";
 
 /* --- Gradient accumulation ------------------------------------------------ */
 
@@ -47,7 +46,8 @@ static int accumulate(uint32_t rank, uint32_t ranks)
         .rank = rank,
         .world_size = ranks,
         .batch_size = GLOBAL / ranks,
-        .tail = STATESAMPLER_TAIL_UNEVEN};
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t batch[GLOBAL];
     size_t count, i;
     statesampler s;
@@ -139,8 +139,12 @@ static void check_get_data_rank(void)
 static int train_share(uint32_t first, uint32_t share)
 {
     const statesampler_desc desc = {
-        .num_samples = SAMPLES, .seed = 42, .world_size = SHARES,
-        .batch_size = BATCH, .tail = STATESAMPLER_TAIL_UNEVEN};
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .world_size = SHARES,
+        .batch_size = BATCH,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t batch[BATCH];
     size_t count;
     uint32_t rank;
@@ -219,9 +223,13 @@ static int same_step(const rank_state *states, uint32_t ranks, uint32_t *rank,
    steps or to the end of the epoch. Then it saves. */
 static void run_shards(rank_state *states, int resume, const unsigned *steps)
 {
-    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                              .world_size = SHARDS, .batch_size = BATCH,
-                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .world_size = SHARDS,
+        .batch_size = BATCH,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t batch[BATCH];
     size_t count;
     statesampler s;
@@ -245,9 +253,13 @@ static void run_shards(rank_state *states, int resume, const unsigned *steps)
 /* Five ranks end the epoch, all from one state. */
 static void end_on_five(const rank_state *state)
 {
-    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                              .world_size = 5, .batch_size = BATCH,
-                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .world_size = 5,
+        .batch_size = BATCH,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t batch[BATCH];
     size_t count;
     statesampler s;

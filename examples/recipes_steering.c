@@ -10,9 +10,8 @@
 #include "statesampler.h"
 #include "recipes.h"
 
-static const char usage[] =
-    "usage: recipes_steering\n\n"
-    "Runs and checks each recipe.\n";
+static const char usage[] = "usage: recipes_steering\n\n"
+                            "Runs and checks each recipe.\n";
 
 /* --- Skip steps now, and serve them later --------------------------------- */
 
@@ -54,8 +53,9 @@ static int skip_to(statesampler *s, uint64_t step, gap *skipped)
 static int serve_gap(const statesampler_desc *run, const gap *skipped,
                      uint32_t rank, uint32_t world_size)
 {
-    const uint64_t last = skipped->last + (skipped->last_epoch -
-                                           skipped->epoch) * run->num_samples;
+    const uint64_t last =
+        skipped->last +
+        (skipped->last_epoch - skipped->epoch) * run->num_samples;
     statesampler_desc lone = *run;
     uint64_t position, sample;
     statesampler s;
@@ -64,7 +64,7 @@ static int serve_gap(const statesampler_desc *run, const gap *skipped,
 
     lone.epoch = skipped->epoch;
     lone.rank = 0;
-    lone.world_size = lone.batch_size = 1; /* so a step is a position */
+    lone.world_size = lone.batch_size = 1;    /* so a step is a position */
     if (lone.tail != STATESAMPLER_TAIL_CARRY) /* that goes on to next epochs */
         lone.tail = STATESAMPLER_TAIL_UNEVEN;
     lone.drop_last = 0;
@@ -120,12 +120,21 @@ static int serves_gap(statesampler_desc *run, uint64_t first, uint64_t last,
    borders, and 5 ranks serve them. */
 static void check_gap(void)
 {
-    statesampler_desc run = {.num_samples = SAMPLES, .seed = 7,
-                             .world_size = 41, .batch_size = BATCH,
-                             .tail = STATESAMPLER_TAIL_UNEVEN};
-    statesampler_desc carried = {.num_samples = SAMPLES, .seed = 7, .epoch = 3,
-                                 .world_size = 7, .batch_size = BATCH,
-                                 .tail = STATESAMPLER_TAIL_CARRY};
+    statesampler_desc run = {
+        .num_samples = SAMPLES,
+        .seed = 7,
+        .world_size = 41,
+        .batch_size = BATCH,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
+    statesampler_desc carried = {
+        .num_samples = SAMPLES,
+        .seed = 7,
+        .epoch = 3,
+        .world_size = 7,
+        .batch_size = BATCH,
+        .tail = STATESAMPLER_TAIL_CARRY,
+    };
 
     say(serves_gap(&run, 1, 4, STATESAMPLER_NONE, 30, 1) &&
             serves_gap(&carried, 30, 130, SAMPLES, 5, 28),
@@ -162,10 +171,12 @@ static void check_capped(void)
 
     begin_counts();
     for (source = 0; source < 2; source++) {
-        const statesampler_desc desc = {.num_samples = budget[source],
-                                        .batch_size = BATCH,
-                                        .order = STATESAMPLER_ORDER_SEQUENTIAL,
-                                        .tail = STATESAMPLER_TAIL_UNEVEN};
+        const statesampler_desc desc = {
+            .num_samples = budget[source],
+            .batch_size = BATCH,
+            .order = STATESAMPLER_ORDER_SEQUENTIAL,
+            .tail = STATESAMPLER_TAIL_UNEVEN,
+        };
 
         example_must(statesampler_init(&sources[source].sampler, &desc));
         sources[source].weight = source == 0 ? 3 : 1;
@@ -217,8 +228,11 @@ static void check_parts(void)
     example_must(statesampler_perm_init(&split, SAMPLES, 42, 0, 1));
     for (part = 0; part < 4; part++) {
         const statesampler_desc desc = {
-            .num_samples = first[part + 1] - first[part], .seed = 42,
-            .stream = 2 + (uint64_t)part, .batch_size = BATCH};
+            .num_samples = first[part + 1] - first[part],
+            .seed = 42,
+            .stream = 2 + (uint64_t)part,
+            .batch_size = BATCH,
+        };
 
         example_must(statesampler_init(&s, &desc));
         while (statesampler_next(&s, batch, &count)) {
@@ -278,9 +292,12 @@ static void check_shard(void)
 
     begin_counts();
     for (source = 0; source < 10; source++) {
-        const statesampler_desc desc = {.num_samples = 50 + source,
-                                        .seed = 42, .stream = source,
-                                        .batch_size = BATCH};
+        const statesampler_desc desc = {
+            .num_samples = 50 + source,
+            .seed = 42,
+            .stream = source,
+            .batch_size = BATCH,
+        };
 
         example_must(statesampler_init(&sources[source].sampler, &desc));
         sources[source].weight = weights[source] = 1;
@@ -319,8 +336,8 @@ static uint64_t first_epochs[DATASETS];
    the present one. */
 #define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&record, mix, weights)
 #define SCHEDULE_SEEK(mix, turn) history_mix_seek(&record, mix, turn)
-#define SCHEDULE_BEGIN(s, mix)                                    \
-    (schedule_epochs(s, first_epochs),                            \
+#define SCHEDULE_BEGIN(s, mix) \
+    (schedule_epochs(s, first_epochs), \
      history_mix_begin(&record, mix, statesampler_mix_epoch(mix), \
                        first_epochs))
 #include "extras/schedule.h"
@@ -393,9 +410,12 @@ static void check_record(void)
     schedule s;
 
     for (source = 0; source < DATASETS; source++) {
-        const statesampler_desc desc = {.num_samples = 50 + source,
-                                        .seed = 42, .stream = source,
-                                        .batch_size = BATCH};
+        const statesampler_desc desc = {
+            .num_samples = 50 + source,
+            .seed = 42,
+            .stream = source,
+            .batch_size = BATCH,
+        };
 
         example_must(statesampler_init(&sources[source].sampler, &desc));
         sources[source].weight = 1;
@@ -429,8 +449,11 @@ static uint64_t first_token(uint64_t unit, uint32_t part, uint32_t length)
 
 static void check_lengths(void)
 {
-    const statesampler_desc desc = {.num_samples = 250, .seed = 42,
-                                    .batch_size = BATCH};
+    const statesampler_desc desc = {
+        .num_samples = 250,
+        .seed = 42,
+        .batch_size = BATCH,
+    };
     uint64_t batch[BATCH], token;
     uint32_t length, part, j;
     statesampler s;
@@ -443,8 +466,9 @@ static void check_lengths(void)
         for (i = 0; i < count; i++) {
             for (part = 0; part < LONGEST / length; part++) {
                 for (j = 0; j < 4 * length / LONGEST; j++) {
-                    token = first_token(batch[i], part, length) /
-                                (LONGEST / 4) + j; /* in quarters */
+                    token =
+                        first_token(batch[i], part, length) / (LONGEST / 4) +
+                        j; /* in quarters */
                     train(&token, 1);
                 }
             }
@@ -482,8 +506,11 @@ static int resume_from_seen(statesampler *s, const statesampler_desc *desc,
 
 static void check_seen(void)
 {
-    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                              .tail = STATESAMPLER_TAIL_CARRY};
+    statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .tail = STATESAMPLER_TAIL_CARRY,
+    };
     uint64_t batch[BATCH], sample, seen = 0;
     statesampler s, one_by_one;
     int so = 1, step;
@@ -498,8 +525,8 @@ static void check_seen(void)
         example_must(resume_from_seen(&s, &desc, seen));
         statesampler_next(&s, batch, NULL);
         for (slot = 0; slot < BATCH; slot++) {
-            statesampler_at(&one_by_one, seen + slot * desc.world_size,
-                            &sample, &count);
+            statesampler_at(&one_by_one, seen + slot * desc.world_size, &sample,
+                            &count);
             so = so && batch[slot] == sample;
         }
         seen += desc.world_size * BATCH;
@@ -528,9 +555,13 @@ static int resume_alone(statesampler *s, statesampler_desc *desc, uint32_t rank,
 
 static void check_alone(void)
 {
-    statesampler_desc desc = {.num_samples = SAMPLES, .seed = 42,
-                              .world_size = 5, .batch_size = BATCH,
-                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    statesampler_desc desc = {
+        .num_samples = SAMPLES,
+        .seed = 42,
+        .world_size = 5,
+        .batch_size = BATCH,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     unsigned char states[5 * STATESAMPLER_STATE_BYTES];
     uint64_t batch[BATCH];
     statesampler s;
@@ -545,9 +576,9 @@ static void check_alone(void)
             statesampler_next(&s, batch, &count);
             train(batch, count);
         }
-        example_must(statesampler_save(
-            &s, states + rank * STATESAMPLER_STATE_BYTES,
-            STATESAMPLER_STATE_BYTES));
+        example_must(statesampler_save(&s,
+                                       states + rank * STATESAMPLER_STATE_BYTES,
+                                       STATESAMPLER_STATE_BYTES));
     }
     for (rank = 0; rank < 5; rank++) {
         example_must(resume_alone(&s, &desc, rank, states));

@@ -10,9 +10,8 @@
 #include "statesampler.h"
 #include "recipes.h"
 
-static const char usage[] =
-    "usage: recipes_streams\n\n"
-    "Runs and checks each recipe.\n";
+static const char usage[] = "usage: recipes_streams\n\n"
+                            "Runs and checks each recipe.\n";
 
 /* --- A stream of unknown length ------------------------------------------- */
 
@@ -47,7 +46,8 @@ static void check_train_arrived(void)
     const statesampler_desc desc = {
         .num_samples = STATESAMPLER_MAX_SAMPLES,
         .batch_size = STEP,
-        .order = STATESAMPLER_ORDER_SEQUENTIAL};
+        .order = STATESAMPLER_ORDER_SEQUENTIAL,
+    };
     uint64_t arrived, steps;
     statesampler s;
     int so = 1;
@@ -57,8 +57,7 @@ static void check_train_arrived(void)
     for (arrived = 0; arrived <= 8 * ERA; arrived += 37) {
         train_arrived(&s, arrived);
         steps = arrived / ERA * ERA / STEP;
-        so = so && each_served(arrived, MOST, 0) &&
-             num_trained == steps * STEP;
+        so = so && each_served(arrived, MOST, 0) && num_trained == steps * STEP;
     }
     /* At 3996 there are 7 eras of 500: 218 whole steps, 12 samples are left. */
     say(so && num_trained == 3488 && each_served(0, 6 * ERA, 1),
@@ -72,8 +71,8 @@ static void check_train_arrived(void)
    csrc/utils/stream_shuffler.cc takes it into this one, and keeps a list of all
    that is left.) Neither bound may fall, and all ranks must agree on both. A
    checkpoint is the sampler's state and *first, which is 0 before pass 0. */
-static int begin_pass(statesampler *s, statesampler_desc *desc,
-                      uint64_t *first, uint64_t low, uint64_t high)
+static int begin_pass(statesampler *s, statesampler_desc *desc, uint64_t *first,
+                      uint64_t low, uint64_t high)
 {
     statesampler_desc next = *desc;
     int code;
@@ -95,8 +94,8 @@ static int resume_pass(statesampler *s, statesampler_desc *desc,
 {
     statesampler_desc was, now = *desc;
     statesampler next;
-    int code = statesampler_describe(state, STATESAMPLER_STATE_BYTES, &was,
-                                     NULL);
+    int code =
+        statesampler_describe(state, STATESAMPLER_STATE_BYTES, &was, NULL);
 
     if (code != STATESAMPLER_OK)
         return code;
@@ -152,8 +151,8 @@ static int step_ranks(uint32_t ranks)
     int more = 0;
 
     while (ranks-- > 0) {
-        more = next_of_pass(&pass_of[ranks], first_kept, low_kept, batch,
-                            &count);
+        more =
+            next_of_pass(&pass_of[ranks], first_kept, low_kept, batch, &count);
         train(batch, count);
         for (i = 0; i < count; i++) {
             good = good && batch[i] >= low_kept;
@@ -186,9 +185,13 @@ static unsigned run_pass(statesampler_desc *desc, uint32_t ranks)
 /* What is still there at its end must come once, what was lost at most once. */
 static int is_exact_pass(uint64_t pass, uint32_t ranks)
 {
-    statesampler_desc desc = {.seed = 42, .epoch = pass,
-                              .world_size = ranks % 3 + 1, .batch_size = BATCH,
-                              .tail = STATESAMPLER_TAIL_UNEVEN};
+    statesampler_desc desc = {
+        .seed = 42,
+        .epoch = pass,
+        .world_size = ranks % 3 + 1,
+        .batch_size = BATCH,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t low = low_kept, high = high_kept;
     int so;
 

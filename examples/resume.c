@@ -47,7 +47,10 @@ static void train(uint64_t *model, const uint64_t *batch, size_t count);
 static int run(const char *path)
 {
     const statesampler_desc desc = {
-        .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+        .num_samples = SAMPLES,
+        .seed = 2024,
+        .batch_size = BATCH,
+    };
     checkpoint now = {{0}, 1};
     uint64_t batch[BATCH];
     statesampler s;
@@ -97,7 +100,10 @@ static void train(uint64_t *model, const uint64_t *batch, size_t count)
 static int restore(const char *path, statesampler *s, uint64_t *model)
 {
     const statesampler_desc desc = {
-        .num_samples = SAMPLES, .seed = 2024, .batch_size = BATCH};
+        .num_samples = SAMPLES,
+        .seed = 2024,
+        .batch_size = BATCH,
+    };
     checkpoint saved = {{0}, 1};
     int code = statesampler_load_file(path, &saved, sizeof saved, NULL);
 
@@ -105,8 +111,7 @@ static int restore(const char *path, statesampler *s, uint64_t *model)
     *model = saved.model;
     if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE) {
         example_must(code);
-        example_must(
-            statesampler_load(s, saved.sampler, sizeof saved.sampler));
+        example_must(statesampler_load(s, saved.sampler, sizeof saved.sampler));
     }
     return (int)(statesampler_epoch(s) * statesampler_num_steps(s) +
                  statesampler_step(s));
@@ -192,9 +197,11 @@ int main(int argc, char **argv)
     if (remove(path) != 0) {
         example_fail(1, "cannot remove %s: %s", path, strerror(errno));
     }
-    printf("%d times killed: model %016" PRIx64 "\nnever killed:   model %016"
-           PRIx64 "\n\n", kills, resumed, whole);
+    printf("%d times killed: model %016" PRIx64
+           "\nnever killed:   model %016" PRIx64 "\n\n",
+           kills, resumed, whole);
     return example_end(kills > 0 && resumed == whole,
                        "killed %d times, it went on at the very next batch, "
-                       "and has the model of a run never killed", kills);
+                       "and has the model of a run never killed",
+                       kills);
 }

@@ -34,7 +34,7 @@ typedef struct worker {
 static const uint64_t third[RANKS + 1] = {0, 4, 7, SAMPLES};
 
 static unsigned seen[DATASETS][SAMPLES]; /* how often */
-static int good = 1; /* so far */
+static int good = 1;                     /* so far */
 
 static void start(worker *ranks)
 {
@@ -50,10 +50,11 @@ static void start(worker *ranks)
                 .world_size = RANKS,
                 .batch_size = BATCH,
                 .partition = STATESAMPLER_PARTITION_BLOCKED,
-                .tail = STATESAMPLER_TAIL_UNEVEN};
+                .tail = STATESAMPLER_TAIL_UNEVEN,
+            };
 
-            example_must(
-                statesampler_init(&ranks[r].sources[i].sampler, &desc));
+            example_must(statesampler_init(&ranks[r].sources[i].sampler,
+                                           &desc));
             ranks[r].sources[i].weight = 1;
         }
         example_must(statesampler_mix_init(&ranks[r].mix, ranks[r].sources,
@@ -141,7 +142,8 @@ int main(int argc, char **argv)
         }
     }
     printf("\n");
-    return example_end(good, "%u samples of %u datasets in turns, each exactly "
-                             "once in each of 2 epochs, by the same rank",
+    return example_end(good,
+                       "%u samples of %u datasets in turns, each exactly "
+                       "once in each of 2 epochs, by the same rank",
                        DATASETS * SAMPLES, DATASETS);
 }

@@ -27,9 +27,8 @@ static const char usage[] =
     "Prints how far sources are from their shares if weights change often.\n"
     "SOURCES is 2 to 10000, by default 300.\n";
 
-static const uint32_t lengths[ROWS] = {1,    3,     10,    30,     100,
-                                       300,  1000,  3000,  10000,  30000,
-                                       100000, 300000, 1000000};
+static const uint32_t lengths[ROWS] = {
+    1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000, 300000, 1000000};
 static uint32_t num_sources = 300;
 
 /* What has been served, and what should have been. */
@@ -296,8 +295,10 @@ int main(int argc, char **argv)
     if (worst >= 2) {
         example_fail(1, "FAILED, a source is far from its share");
     }
-    fprintf(stderr, "schedule: ok, with schedule.h no source is %.1f turns "
+    fprintf(stderr,
+            "schedule: ok, with schedule.h no source is %.1f turns "
             "from its share; with mix_weigh every 100 turns %u of %u are "
-            "never served\n", worst + 0.05, never, num_sources);
+            "never served\n",
+            worst + 0.05, never, num_sources);
     return 0;
 }

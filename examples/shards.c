@@ -24,8 +24,12 @@ static const char usage[] =
     "if there are none. Each step waits for Enter: kill the program there and\n"
     "start it again, with any number of RANKS.\n";
 
-static shards data = {.folder = NULL, .length = LENGTH, .window = 3,
-                      .seed = 42};
+static shards data = {
+    .folder = NULL,
+    .length = LENGTH,
+    .window = 3,
+    .seed = 42,
+};
 static struct {
     unsigned char state[STATESAMPLER_STATE_BYTES];
     statesampler_audit audit;
@@ -106,9 +110,12 @@ static int train(uint64_t position)
 static int run(const char *path, uint32_t ranks)
 {
     const statesampler_desc desc = {
-        .num_samples = data.sequences, .world_size = ranks, .batch_size = 8,
+        .num_samples = data.sequences,
+        .world_size = ranks,
+        .batch_size = 8,
         .order = STATESAMPLER_ORDER_SEQUENTIAL, /* see shards_find */
-        .tail = STATESAMPLER_TAIL_UNEVEN};
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t batch[8], r;
     statesampler s, one;
     size_t count, i;
@@ -156,7 +163,8 @@ int main(int argc, char **argv)
     good = run(path, (uint32_t)ranks) &&
            statesampler_audit_check(&now.audit, data.sequences);
     printf("state: %d bytes\n", (int)sizeof now.state);
-    return example_end(good && data.peak <= data.window, "each of %d sequences "
+    return example_end(good && data.peak <= data.window,
+                       "each of %d sequences "
                        "in %u shards once, at most %u shards open",
                        (int)data.sequences, data.count, data.window);
 }

@@ -39,8 +39,10 @@ static range get_fold(uint64_t n, uint64_t k)
 static void train_without(range set)
 {
     const statesampler_desc desc = {
-        .num_samples = SAMPLES - (set.last - set.first), .seed = 42,
-        .batch_size = 100};
+        .num_samples = SAMPLES - (set.last - set.first),
+        .seed = 42,
+        .batch_size = 100,
+    };
     uint64_t batch[100];
     statesampler s;
     size_t count, i;
@@ -79,8 +81,8 @@ static int check_folds(void)
             folds[id] = (unsigned char)(folds[id] + is_in(fold, id));
         }
         printf("fold %" PRIu64 ": %" PRIu64 " ids for validation, %" PRIu64
-               " for training\n", k, count_ids(fold),
-               SAMPLES - (fold.last - fold.first));
+               " for training\n",
+               k, count_ids(fold), SAMPLES - (fold.last - fold.first));
         good = good && count_ids(fold) == fold.last - fold.first;
     }
     for (id = 0; id < SAMPLES; id++)
@@ -96,16 +98,18 @@ int main(int argc, char **argv)
     uint64_t i, nested = 0;
     int good;
 
-    example_begin(argc, argv, 0, "usage: split\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: split\n\n"
                   "Splits samples into sets of exact size.\n");
     example_must(statesampler_perm_init(&perm, SAMPLES, 42, 0, 7));
-    printf("%u ids:\nvalidation: %" PRIu64 " ids, training: %"
-           PRIu64 "\n", SAMPLES, count_ids(validation), count_ids(rest));
+    printf("%u ids:\nvalidation: %" PRIu64 " ids, training: %" PRIu64 "\n",
+           SAMPLES, count_ids(validation), count_ids(rest));
     good = check_folds() && count_ids(validation) == 5000;
     for (i = 0; i < SAMPLES; i++)
         nested += (uint64_t)(is_in(tenth, i) && is_in(fifth, i));
     printf("10 %%: %" PRIu64 " ids; 20 %%: %" PRIu64 " ids, including %" PRIu64
-           " of the 10 %%\n", count_ids(tenth), count_ids(fifth), nested);
+           " of the 10 %%\n",
+           count_ids(tenth), count_ids(fifth), nested);
     good = good && nested == SAMPLES / 10 && count_ids(fifth) == SAMPLES / 5;
     example_must(statesampler_perm_init(&perm, huge, 42, 0, 7));
     printf("10^12 ids, a permutation of %u bytes:\n", (unsigned)sizeof perm);
@@ -116,6 +120,7 @@ int main(int argc, char **argv)
                is_in(fold, id) ? ", including 123456789012" : "");
         nested += (uint64_t)is_in(fold, id);
     }
-    return example_end(good && nested == SAMPLES / 10 + 1, "sets of exact "
+    return example_end(good && nested == SAMPLES / 10 + 1,
+                       "sets of exact "
                        "size, each id in one fold, the 10 %% in the 20 %%");
 }

@@ -49,11 +49,13 @@ static int live(const statesampler_perm *shuffle, unsigned char *state,
                 uint64_t number)
 {
     const statesampler_desc desc = {
-        .num_samples = s.samples, .seed = s.seed,
+        .num_samples = s.samples,
+        .seed = s.seed,
         .stream = statesampler_hash(s.apart, ids, (size_t)s.samples * 8),
         .batch_size = BATCH * (4 - (uint32_t)(number % 4)),
         .order = STATESAMPLER_ORDER_SEQUENTIAL,
-        .tail = STATESAMPLER_TAIL_UNEVEN};
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     uint64_t i = spread_room(s.samples, STEP), room = i, twice = 0;
     uint64_t *out, steps = s.samples / STEP / 10 + number % 7 + 3;
     statesampler one;
@@ -146,7 +148,8 @@ int main(int argc, char **argv)
     }
     statesampler_audit_add(&audit, order, (size_t)s.samples);
     return example_end(statesampler_audit_check(&audit, s.samples) == 1 &&
-                       clashes(STEP, s.samples) == 0, "killed %d times, each "
+                           clashes(STEP, s.samples) == 0,
+                       "killed %d times, each "
                        "of %d words came once, no step has two of a stem",
                        (int)lives, (int)s.samples);
 }

@@ -155,9 +155,11 @@ static void begin_rank(uint32_t rank)
         const statesampler_desc desc = {
             .num_samples = texts[i].held_out - CONTEXT,
             .stream = statesampler_hash(0, texts[i].bytes, texts[i].size),
-            .rank = rank, .world_size = world_size,
+            .rank = rank,
+            .world_size = world_size,
             .batch_size = BATCH / world_size,
-            .tail = STATESAMPLER_TAIL_UNEVEN};
+            .tail = STATESAMPLER_TAIL_UNEVEN,
+        };
 
         example_must(statesampler_init(&sources[rank][i].sampler, &desc));
         sources[rank][i].weight = num_texts - i;
@@ -171,7 +173,8 @@ static void say(const char *what)
     printf("%s: %.3f of %d epochs\n", what,
            (double)statesampler_mix_epoch(mixes) +
                (double)statesampler_mix_turn(mixes) /
-               (double)statesampler_mix_num_turns(mixes), EPOCHS);
+                   (double)statesampler_mix_num_turns(mixes),
+           EPOCHS);
     fflush(stdout);
 }
 
@@ -278,7 +281,8 @@ int main(int argc, char **argv)
     train(argv[2]);
     printf("weights: %016" PRIx64 "\n",
            statesampler_hash(0, now.weights, sizeof now.weights));
-    return example_end(1, "each of %" PRIu64 " samples exactly once in each of "
+    return example_end(1,
+                       "each of %" PRIu64 " samples exactly once in each of "
                        "%d epochs, %d bytes of sampler state",
                        statesampler_mix_offset(mixes, num_texts), EPOCHS,
                        (int)statesampler_mix_state_bytes(mixes));

@@ -26,11 +26,13 @@ static const struct row {
     const char *name;
     uint32_t stop, weight[DATASETS];
     int turns; /* expected; COLUMNS if there is no end */
-} rows[] = {{"FIRST", STATESAMPLER_STOP_FIRST, {1, 1, 1}, 9},
-            {"ALL", STATESAMPLER_STOP_ALL, {1, 1, 1}, 12},
-            {"RESTART", STATESAMPLER_STOP_RESTART, {1, 1, 1}, 17},
-            {"NEVER", STATESAMPLER_STOP_NEVER, {1, 1, 1}, COLUMNS},
-            {"NEVER, 3 : 2 : 1", STATESAMPLER_STOP_NEVER, {3, 2, 1}, COLUMNS}};
+} rows[] = {
+    {"FIRST", STATESAMPLER_STOP_FIRST, {1, 1, 1}, 9},
+    {"ALL", STATESAMPLER_STOP_ALL, {1, 1, 1}, 12},
+    {"RESTART", STATESAMPLER_STOP_RESTART, {1, 1, 1}, 17},
+    {"NEVER", STATESAMPLER_STOP_NEVER, {1, 1, 1}, COLUMNS},
+    {"NEVER, 3 : 2 : 1", STATESAMPLER_STOP_NEVER, {3, 2, 1}, COLUMNS},
+};
 
 static void start(statesampler_mix *mix, statesampler_source *sources,
                   const struct row *row)
@@ -93,8 +95,8 @@ static int draw(const struct row *row, int y)
 
     start(&mix, sources, row);
     text(LEFT - 14, y + 19, "end", "#111111", row->name);
-    for (column = 0; column < COLUMNS &&
-                     statesampler_mix_next(&mix, NULL, &size, &source);
+    for (column = 0;
+         column < COLUMNS && statesampler_mix_next(&mix, NULL, &size, &source);
          column++) {
         const statesampler *s = &sources[source].sampler;
 

@@ -28,16 +28,21 @@ static void train(uint64_t number, uint64_t epoch)
     while (groups[k].sum <= number) /* faster: see recipes_groups.c */
         k++;
     n = groups[k].samples;
-    own = number - (groups[k].sum - groups[k].weight) +
-          epoch * groups[k].weight;
+    own =
+        number - (groups[k].sum - groups[k].weight) + epoch * groups[k].weight;
     example_must(statesampler_perm_init(&pass, n, 42, own / n, k));
     served[k][statesampler_perm_at(&pass, own % n)]++;
 }
 
 static void serve(unsigned count, uint32_t order)
 {
-    statesampler_desc desc = {.seed = 42, .world_size = 3, .batch_size = 8,
-        .order = order, .tail = STATESAMPLER_TAIL_UNEVEN};
+    statesampler_desc desc = {
+        .seed = 42,
+        .world_size = 3,
+        .batch_size = 8,
+        .order = order,
+        .tail = STATESAMPLER_TAIL_UNEVEN,
+    };
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint64_t batch[8], last;
     statesampler s;
@@ -78,8 +83,8 @@ static int show(const char *what, const group *three)
         }
         good = good && more == weight % n;
         printf("  %4u %-6s served %4u times: %4u of them %3u times, %3u of "
-               "them %u\n", n, groups[k].name, weight, n - more, times, more,
-               times + 1);
+               "them %u\n",
+               n, groups[k].name, weight, n - more, times, more, times + 1);
     }
     return (int)good;
 }
@@ -87,12 +92,19 @@ static int show(const char *what, const group *three)
 int main(int argc, char **argv)
 {
     static const group animals[3] = {
-        {"cats", 5000, 5000, 0}, {"dogs", 300, 5000, 0}, {"apes", 12, 5000, 0}};
+        {"cats", 5000, 5000, 0},
+        {"dogs", 300, 5000, 0},
+        {"apes", 12, 5000, 0},
+    };
     static const group texts[3] = {
-        {"web", 1000, 1500, 0}, {"books", 200, 800, 0}, {"code", 90, 90, 0}};
+        {"web", 1000, 1500, 0},
+        {"books", 200, 800, 0},
+        {"code", 90, 90, 0},
+    };
     unsigned i, good = 1;
 
-    example_begin(argc, argv, 0, "usage: weights\n\n"
+    example_begin(argc, argv, 0,
+                  "usage: weights\n\n"
                   "Serves epochs by weights.\n");
     for (i = 0; i < MOST; i++)
         groups[i] = (group){"", 1, i * i % 5, 0};
@@ -113,8 +125,9 @@ int main(int argc, char **argv)
         printf(" %u", served[i][0]);
     }
     good = show("\nclasses of equal weight", animals) && good;
-    good = show("2390 numbers: 1.5 epochs of web, 4 of books, 1 of code",
-                texts) && good;
+    good =
+        show("2390 numbers: 1.5 epochs of web, 4 of books, 1 of code", texts) &&
+        good;
     return example_end((int)good, "each sample, class and dataset as often as "
                                   "its weight says, on 3 ranks and then on 2");
 }

@@ -75,8 +75,7 @@ static const unsigned char *get(cache *c, uint64_t index)
 /* Reads one epoch and counts down the records of each chunk in `left`. A chunk
    is open from its first record to its last; *peak is the most open at once.
    Returns 0 if a record is wrong. */
-static int read_epoch(cache *c, statesampler *s, uint32_t *left,
-                      uint64_t *peak)
+static int read_epoch(cache *c, statesampler *s, uint32_t *left, uint64_t *peak)
 {
     unsigned char expected[RECORD];
     const unsigned char *record;
@@ -111,7 +110,8 @@ static int read_epochs(FILE *file, uint32_t order, uint64_t *reads,
         .batch_size = BATCH,
         .order = order,
         .chunk_size = CHUNK,
-        .window = WINDOW};
+        .window = WINDOW,
+    };
     static cache c;
     uint32_t left[CHUNKS];
     uint64_t epoch, chunk;
@@ -164,21 +164,22 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         uint32_t order;
-    } orders[] = {{"SEQUENTIAL", STATESAMPLER_ORDER_SEQUENTIAL},
-                  {"WINDOW", STATESAMPLER_ORDER_WINDOW},
-                  {"SHUFFLE", STATESAMPLER_ORDER_SHUFFLE}};
+    } orders[] = {
+        {"SEQUENTIAL", STATESAMPLER_ORDER_SEQUENTIAL},
+        {"WINDOW", STATESAMPLER_ORDER_WINDOW},
+        {"SHUFFLE", STATESAMPLER_ORDER_SHUFFLE},
+    };
     uint64_t i, reads[3] = {0}, peak[3] = {0};
     int good = 1;
     FILE *file;
 
     example_begin(argc, argv, 0, usage);
     file = make_file();
-    printf("%u records in %u chunks, a cache of %u chunks\n\n", SAMPLES,
-           CHUNKS, WINDOW);
+    printf("%u records in %u chunks, a cache of %u chunks\n\n", SAMPLES, CHUNKS,
+           WINDOW);
     printf("order       chunks read per epoch  open at once\n");
     for (i = 0; i < 3; i++) {
-        good = good &&
-               read_epochs(file, orders[i].order, &reads[i], &peak[i]);
+        good = good && read_epochs(file, orders[i].order, &reads[i], &peak[i]);
         printf("%-10s  %21" PRIu64 "  %12" PRIu64 "\n", orders[i].name,
                reads[i], peak[i]);
     }

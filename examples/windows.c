@@ -133,8 +133,12 @@ static void compare(const char *name, uint32_t kind, uint64_t window,
 {
     const uint64_t chunk = samples / CHUNKS;
     const statesampler_desc desc = {
-        .num_samples = samples, .batch_size = BATCH, .order = kind,
-        .chunk_size = chunk, .window = window};
+        .num_samples = samples,
+        .batch_size = BATCH,
+        .order = kind,
+        .chunk_size = chunk,
+        .window = window,
+    };
     double sum = 0, error = train(desc, 1, buffered * chunk, &sum);
     double bits = log2((double)BATCH) - sum / (double)samples;
 

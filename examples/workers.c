@@ -63,8 +63,7 @@ static void *load(void *argument)
 
 /* Trains up to a step of this epoch with `ahead` threads. Returns 0 if a thread
    cannot be started. */
-static int run(statesampler *s, uint64_t until, uint64_t ahead,
-               uint64_t *model)
+static int run(statesampler *s, uint64_t until, uint64_t ahead, uint64_t *model)
 {
     const statesampler plan = *s;
     loaded batches[MOST_AHEAD], *batch;
@@ -94,7 +93,8 @@ int main(int argc, char **argv)
         .seed = 11,
         .rank = 1,
         .world_size = 4,
-        .batch_size = BATCH};
+        .batch_size = BATCH,
+    };
     unsigned char state[STATESAMPLER_STATE_BYTES];
     uint64_t batch[BATCH], model = 1, alone = 1, steps;
     statesampler s;
@@ -125,5 +125,6 @@ int main(int argc, char **argv)
     printf("3 ahead, then 5 ahead:       model %016" PRIx64 "\n\n", model);
     return example_end(model == alone,
                        "%" PRIu64 " batches loaded ahead by threads give the "
-                       "same model as without threads", steps);
+                       "same model as without threads",
+                       steps);
 }

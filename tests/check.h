@@ -19,14 +19,13 @@ static unsigned long check_count;
 #define CHECK_STOP() exit(1)
 #endif
 
-#define CHECK(condition)                                                  \
-    do {                                                                  \
-        check_count++;                                                    \
-        if (!(condition)) {                                               \
-            printf("%s:%d: not true: %s\n", __FILE__, __LINE__,           \
-                   #condition);                                           \
-            CHECK_STOP();                                                 \
-        }                                                                 \
+#define CHECK(condition) \
+    do { \
+        check_count++; \
+        if (!(condition)) { \
+            printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+            CHECK_STOP(); \
+        } \
     } while (0)
 
 #if defined(__has_feature)

@@ -73,9 +73,20 @@ static void ask_perm(uint64_t n, uint64_t seed, uint64_t epoch)
 static void ask_perms(void)
 {
     static const uint32_t sizes[][2] = {
-        {0, 1}, {0, 2}, {0, 10}, {0, 1000}, {0, 8192}, {0, 100003},
-        {0, 16777217}, {0, 0x40000000}, {0, 0x40000001}, {0, 0xffffffff},
-        {232, 0xd4a51000}, {0x3fffffff, 0xfffffff1}, {0x40000000, 0}};
+        {0, 1},
+        {0, 2},
+        {0, 10},
+        {0, 1000},
+        {0, 8192},
+        {0, 100003},
+        {0, 16777217},
+        {0, 0x40000000},
+        {0, 0x40000001},
+        {0, 0xffffffff},
+        {232, 0xd4a51000},
+        {0x3fffffff, 0xfffffff1},
+        {0x40000000, 0},
+    };
     unsigned k;
     for (k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
         ask_perm((uint64_t)sizes[k][0] << 32 | sizes[k][1], 42 + k, k);

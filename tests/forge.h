@@ -70,8 +70,7 @@ static inline void forge_put(unsigned char *state, size_t at, unsigned size,
 
 /* From nothing: take in the next eight bytes by xor, multiply by 2^64 over
    the golden ratio, fold the upper half onto the lower. */
-static inline uint64_t forge_check_word(const unsigned char *state,
-                                        size_t size)
+static inline uint64_t forge_check_word(const unsigned char *state, size_t size)
 {
     uint64_t hash = 0;
     size_t i;

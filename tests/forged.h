@@ -24,18 +24,31 @@ typedef struct forged_field {
 static inline uint64_t forged_value(uint64_t value)
 {
     static const uint64_t edges[] = {
-        0, 1, 0x7fffffff, 0x80000000u, 0xffffffffu, (uint64_t)1 << 32,
-        (uint64_t)1 << 59, (uint64_t)1 << 61, ((uint64_t)1 << 62) - 1,
-        (uint64_t)1 << 62, ((uint64_t)1 << 62) + 1, (uint64_t)3 << 61,
-        (uint64_t)1 << 63, UINT64_MAX
+        0,
+        1,
+        0x7fffffff,
+        0x80000000u,
+        0xffffffffu,
+        (uint64_t)1 << 32,
+        (uint64_t)1 << 59,
+        (uint64_t)1 << 61,
+        ((uint64_t)1 << 62) - 1,
+        (uint64_t)1 << 62,
+        ((uint64_t)1 << 62) + 1,
+        (uint64_t)3 << 61,
+        (uint64_t)1 << 63,
+        UINT64_MAX,
     };
     switch (check_random(4)) {
-    case 0: return value + check_random(7) - 3;
-    case 1: return check_random(60);
+    case 0:
+        return value + check_random(7) - 3;
+    case 1:
+        return check_random(60);
     case 2:
         value = edges[check_random(FORGED_COUNT(edges))];
         return value + check_random(5) - 2;
-    default: return value + check_random(400) - 200;
+    default:
+        return value + check_random(400) - 200;
     }
 }
 
@@ -63,7 +76,7 @@ static const forged_field forged_sampler_fields[] = {
     {FORGE_PARTITION},     {FORGE_TAIL},       {FORGE_ZERO},
     {FORGE_BLOCKS},        {FORGE_WORLD_SIZE}, {FORGE_BATCH_SIZE},
     {FORGE_EPOCH},         {FORGE_POSITION},   {FORGE_BASE_EPOCH},
-    {FORGE_BASE_POSITION}, {FORGE_BASE_STEP}
+    {FORGE_BASE_POSITION}, {FORGE_BASE_STEP},
 };
 
 /* Any run of up to so many samples. (Zeros make sense: PAD.) */
@@ -105,7 +118,7 @@ static inline void forged_honest(unsigned char *state)
 /* The rest of the present epoch, on all ranks: as many steps as are counted,
    no sample twice, and what padding there is at the end. */
 static inline void forged_check_epoch(const statesampler_desc *d,
-                                const unsigned char *state)
+                                      const unsigned char *state)
 {
     static unsigned char seen[FORGED_SMALL];
     static uint64_t out[MODEL_BATCH];
@@ -154,7 +167,7 @@ static inline void forged_check_epoch(const statesampler_desc *d,
 
 /* Steps from here on, as far as there is time: at and next agree. */
 static inline void forged_check_steps(const statesampler_desc *d,
-                               const statesampler *given)
+                                      const statesampler *given)
 {
     static uint64_t a[MODEL_BATCH], b[MODEL_BATCH];
     statesampler s = *given, other = *given;
@@ -167,8 +180,7 @@ static inline void forged_check_steps(const statesampler_desc *d,
         CHECK(must_next(&s, a) == d->batch_size);
         return;
     }
-    CHECK(statesampler_seek(&other, statesampler_step(&s)) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_seek(&other, statesampler_step(&s)) == STATESAMPLER_OK);
     CHECK(model_same_state(&s, &other));
     for (k = 0; k < 4; k++) {
         uint64_t step = statesampler_step(&s);
@@ -189,8 +201,8 @@ static inline void forged_check_steps(const statesampler_desc *d,
 
 /* A state that load takes in a run of the description that it holds. */
 static inline void forged_check_taken(const statesampler_desc *d,
-                        const statesampler_place *place,
-                        const unsigned char *state)
+                                      const statesampler_place *place,
+                                      const unsigned char *state)
 {
     statesampler s;
     statesampler_counts counts;
@@ -207,12 +219,10 @@ static inline void forged_check_taken(const statesampler_desc *d,
     statesampler_get_counts(&s, &counts);
     CHECK(statesampler_step(&s) <= steps && counts.steps == steps);
     CHECK(statesampler_position(&s) <= counts.positions);
-    CHECK(counts.positions - counts.padded + counts.dropped ==
-          d->num_samples);
+    CHECK(counts.positions - counts.padded + counts.dropped == d->num_samples);
     must_save(&s, again);
     if (d->world_size == forge_get(state, FORGE_WORLD_SIZE) &&
-        d->batch_size == forge_get(state, FORGE_BATCH_SIZE) &&
-        !d->drop_last)
+        d->batch_size == forge_get(state, FORGE_BATCH_SIZE) && !d->drop_last)
         CHECK(memcmp(state, again, FORGED_BYTES) == 0);
     if (d->batch_size < MODEL_BATCH)
         forged_check_steps(d, &s);
@@ -302,9 +312,8 @@ static inline int forged_other_run(statesampler_desc *d)
         return d->order == was.order ? 0 : STATESAMPLER_EMISMATCH_ORDER;
     case 6:
         d->partition = (uint32_t)check_random(2);
-        return d->partition == was.partition
-                   ? 0
-                   : STATESAMPLER_EMISMATCH_PARTITION;
+        return d->partition == was.partition ? 0
+                                             : STATESAMPLER_EMISMATCH_PARTITION;
     default:
         d->tail = (uint32_t)check_random(TAILS);
         return d->tail == was.tail ? 0 : STATESAMPLER_EMISMATCH_TAIL;
@@ -317,11 +326,15 @@ static inline int forged_other_run(statesampler_desc *d)
 #define FORGED_MIX_BYTES FORGE_MIX_BYTES(FORGED_SOURCES)
 
 static const forged_field forged_mix_fields[] = {
-    {FORGE_MIX_STOP}, {FORGE_MIX_EPOCH}, {FORGE_MIX_TURN}, {FORGE_MIX_TICK}
+    {FORGE_MIX_STOP},
+    {FORGE_MIX_EPOCH},
+    {FORGE_MIX_TURN},
+    {FORGE_MIX_TICK},
 };
 
 static const forged_field forged_source_fields[] = {
-    {FORGE_SOURCE_WEIGHT}, {FORGE_SOURCE_FLAGS}
+    {FORGE_SOURCE_WEIGHT},
+    {FORGE_SOURCE_FLAGS},
 };
 
 /* Gives one of the fields of a mix's state, or of one of its sources, another
@@ -426,8 +439,8 @@ static inline int forged_described_mix(forged_party *p,
     p->count = 1;
     for (i = 0; i < p->count; i++) {
         statesampler_mix_place place;
-        int code = statesampler_mix_describe(state, size, i, &p->desc[i],
-                                             &place);
+        int code =
+            statesampler_mix_describe(state, size, i, &p->desc[i], &place);
         if (code != STATESAMPLER_OK) {
             forged_check_refusal(code);
             return 0;
@@ -541,8 +554,7 @@ static inline void forged_check_taken_mix(forged_party *p,
     uint64_t turn = forge_get(state, FORGE_MIX_TURN);
     uint32_t i;
     CHECK(statesampler_mix_turn(&p->mix) == turn);
-    CHECK(statesampler_mix_epoch(&p->mix) ==
-          forge_get(state, FORGE_MIX_EPOCH));
+    CHECK(statesampler_mix_epoch(&p->mix) == forge_get(state, FORGE_MIX_EPOCH));
     CHECK(must_mix_save(&p->mix, again) == size);
     for (i = 0; i < p->count; i++) {
         const unsigned char *sampler = state + FORGE_SAMPLER(i);
@@ -586,8 +598,8 @@ static inline void forged_refuse_mix(forged_party *p,
     size_t own;
     uint32_t i;
     for (i = 0; i < p->count; i++) {
-        p->desc[i].drop_last = p->desc[i].tail != STATESAMPLER_TAIL_CARRY &&
-                               !p->desc[i].drop_last;
+        p->desc[i].drop_last =
+            p->desc[i].tail != STATESAMPLER_TAIL_CARRY && !p->desc[i].drop_last;
         if (p->weight[i] != STATESAMPLER_OFF)
             p->weight[i] = 1 + p->weight[i] % 4;
     }
@@ -620,8 +632,7 @@ static inline int forged_check_mix(const unsigned char *state, size_t size)
     }
     forged_check_taken_mix(&p, state);
     forged_any_shape(&p);
-    if (forged_start(&p) == STATESAMPLER_OK &&
-        forged_load_mix(&p, state, size))
+    if (forged_start(&p) == STATESAMPLER_OK && forged_load_mix(&p, state, size))
         forged_check_taken_mix(&p, state);
     return 1;
 }

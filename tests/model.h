@@ -421,8 +421,7 @@ static inline int model_locate(const model *m, uint64_t index,
     return STATESAMPLER_ERANGE;
 }
 
-static inline int model_same(const uint64_t *a, const uint64_t *b,
-                             size_t count)
+static inline int model_same(const uint64_t *a, const uint64_t *b, size_t count)
 {
     size_t i;
     for (i = 0; i < count; i++)
@@ -431,8 +430,7 @@ static inline int model_same(const uint64_t *a, const uint64_t *b,
     return 1;
 }
 
-static inline int model_same_state(const statesampler *a,
-                                   const statesampler *b)
+static inline int model_same_state(const statesampler *a, const statesampler *b)
 {
     unsigned char x[STATESAMPLER_STATE_BYTES], y[STATESAMPLER_STATE_BYTES];
     must_save(a, x);
@@ -480,14 +478,11 @@ static inline void model_compare_steps(model *m, const statesampler *s,
         CHECK(must_miss(s, UINT64_MAX) == 0);
         CHECK(statesampler_padding(s, steps) == 0);
         CHECK(statesampler_padding(s, UINT64_MAX) == 0);
-        CHECK(statesampler_seek(&other, steps + 1) ==
-              STATESAMPLER_ERANGE_END);
-        CHECK(statesampler_seek(&other, UINT64_MAX) ==
-              STATESAMPLER_ERANGE_END);
+        CHECK(statesampler_seek(&other, steps + 1) == STATESAMPLER_ERANGE_END);
+        CHECK(statesampler_seek(&other, UINT64_MAX) == STATESAMPLER_ERANGE_END);
     } else {
         CHECK(must_miss(s, UINT64_MAX) == STATESAMPLER_ERANGE_FAR);
-        CHECK(statesampler_seek(&other, UINT64_MAX) ==
-              STATESAMPLER_ERANGE_FAR);
+        CHECK(statesampler_seek(&other, UINT64_MAX) == STATESAMPLER_ERANGE_FAR);
     }
     CHECK(model_same_state(s, &other));
     for (step = m->base_step; step <= steps; step++) {
@@ -546,7 +541,8 @@ static inline void model_set_order(statesampler_desc *d, int which)
         STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_ORDER_SEQUENTIAL,
         STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_WINDOW,
         STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_WINDOW,
-        STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_REPLACEMENT};
+        STATESAMPLER_ORDER_WINDOW,  STATESAMPLER_ORDER_REPLACEMENT,
+    };
     static const uint64_t chunk[MODEL_ORDERS] = {0, 0, 3, 2, 4, 1, 30, 0};
     static const uint64_t window[MODEL_ORDERS] = {0, 0, 2, 1, 9, 2, 1, 0};
     d->order = order[which];

@@ -110,8 +110,8 @@ static inline uint32_t mix_model_point(mix_model *m)
 
 /* One turn: whose, and each rank's part of it is its own sampler's. Returns
    0 at the end of an epoch, and has begun the next. */
-static inline int mix_model_next(mix_model *m, uint32_t *source,
-                                 uint64_t *out, size_t *count)
+static inline int mix_model_next(mix_model *m, uint32_t *source, uint64_t *out,
+                                 size_t *count)
 {
     uint32_t i, k;
     for (;;) {
@@ -138,8 +138,8 @@ static inline int mix_model_next(mix_model *m, uint32_t *source,
                                    statesampler_epoch(&m->sampler[i]) + 1);
         }
         *source = i;
-        *count = must_at(&m->sampler[i], statesampler_step(&m->sampler[i]),
-                         out);
+        *count =
+            must_at(&m->sampler[i], statesampler_step(&m->sampler[i]), out);
         CHECK(statesampler_seek(&m->sampler[i],
                                 statesampler_step(&m->sampler[i]) + 1) ==
               STATESAMPLER_OK);

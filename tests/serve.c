@@ -23,19 +23,21 @@ static const struct {
     const char *name;
     uint64_t *wide;
     uint32_t *narrow;
-} fields[] = {{"num_samples", &desc.num_samples, NULL},
-              {"seed", &desc.seed, NULL},
-              {"epoch", &desc.epoch, NULL},
-              {"chunk_size", &desc.chunk_size, NULL},
-              {"window", &desc.window, NULL},
-              {"steps", &steps, NULL},
-              {"order", NULL, &desc.order},
-              {"rank", NULL, &desc.rank},
-              {"world_size", NULL, &desc.world_size},
-              {"batch_size", NULL, &desc.batch_size},
-              {"partition", NULL, &desc.partition},
-              {"tail", NULL, &desc.tail},
-              {"drop_last", NULL, &desc.drop_last}};
+} fields[] = {
+    {"num_samples", &desc.num_samples, NULL},
+    {"seed", &desc.seed, NULL},
+    {"epoch", &desc.epoch, NULL},
+    {"chunk_size", &desc.chunk_size, NULL},
+    {"window", &desc.window, NULL},
+    {"steps", &steps, NULL},
+    {"order", NULL, &desc.order},
+    {"rank", NULL, &desc.rank},
+    {"world_size", NULL, &desc.world_size},
+    {"batch_size", NULL, &desc.batch_size},
+    {"partition", NULL, &desc.partition},
+    {"tail", NULL, &desc.tail},
+    {"drop_last", NULL, &desc.drop_last},
+};
 
 static void must(int good, const char *what)
 {

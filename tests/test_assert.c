@@ -26,26 +26,26 @@ static const uint32_t even[2] = {1, 1};
 
 static int came_back;
 
-#define CALL(call)             \
-    do {                       \
-        asserted = 0;          \
-        came_back = 0;         \
+#define CALL(call) \
+    do { \
+        asserted = 0; \
+        came_back = 0; \
         if (!setjmp(caught)) { \
-            (void)(call);      \
-            came_back = 1;     \
-        }                      \
-        CHECK(asserted != 0);  \
+            (void)(call); \
+            came_back = 1; \
+        } \
+        CHECK(asserted != 0); \
     } while (0)
 
 /* A call that its assertion must stop, and one that it must let pass. */
-#define WRONG(call)        \
-    do {                   \
-        CALL(call);        \
+#define WRONG(call) \
+    do { \
+        CALL(call); \
         CHECK(!came_back); \
     } while (0)
-#define RIGHT(call)       \
-    do {                  \
-        CALL(call);       \
+#define RIGHT(call) \
+    do { \
+        CALL(call); \
         CHECK(came_back); \
     } while (0)
 

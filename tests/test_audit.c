@@ -41,11 +41,21 @@ static statesampler_audit expected(uint64_t n)
 static void check_closed_forms(void)
 {
     static const uint64_t sizes[] = {
-        65535, 65536, 65537, UINT64_C(2097151), UINT64_C(2642245),
-        UINT64_C(2642246), UINT64_C(4294967295), UINT64_C(4294967296),
-        UINT64_C(4294967297), UINT64_C(1) << 61, (UINT64_C(1) << 61) + 1,
-        (UINT64_C(1) << 62) - 3, (UINT64_C(1) << 62) - 2,
-        (UINT64_C(1) << 62) - 1, UINT64_C(1) << 62
+        65535,
+        65536,
+        65537,
+        UINT64_C(2097151),
+        UINT64_C(2642245),
+        UINT64_C(2642246),
+        UINT64_C(4294967295),
+        UINT64_C(4294967296),
+        UINT64_C(4294967297),
+        UINT64_C(1) << 61,
+        (UINT64_C(1) << 61) + 1,
+        (UINT64_C(1) << 62) - 3,
+        (UINT64_C(1) << 62) - 2,
+        (UINT64_C(1) << 62) - 1,
+        UINT64_C(1) << 62,
     };
     statesampler_audit counted = nothing, a, b;
     uint64_t n;
@@ -149,17 +159,20 @@ static void check_every_list(int reduced)
 static void check_large_faults(void)
 {
     static const uint64_t sizes[] = {
-        1000000, UINT64_C(1000000007), UINT64_C(1) << 32,
-        (UINT64_C(1) << 62) - 1, UINT64_C(1) << 62
+        1000000,           UINT64_C(1000000007),
+        UINT64_C(1) << 32, (UINT64_C(1) << 62) - 1,
+        UINT64_C(1) << 62,
     };
     unsigned s, k;
     for (s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (k = 0; k < 2000; k++) {
             uint64_t n = sizes[s];
             uint64_t i = (check_random(UINT64_C(1) << 31) << 31 |
-                          check_random(UINT64_C(1) << 31)) % n;
+                          check_random(UINT64_C(1) << 31)) %
+                         n;
             uint64_t j = (check_random(UINT64_C(1) << 31) << 31 |
-                          check_random(UINT64_C(1) << 31)) % n;
+                          check_random(UINT64_C(1) << 31)) %
+                         n;
             statesampler_audit doubled = expected(n), lost = expected(n);
             statesampler_audit swapped;
             if (k < 100)
@@ -267,8 +280,8 @@ static void check_samplers(void)
                     for (tail = STATESAMPLER_TAIL_PAD;
                          tail <= STATESAMPLER_TAIL_UNEVEN; tail++) {
                         statesampler_audit all = nothing;
-                        int once = tail == STATESAMPLER_TAIL_UNEVEN ||
-                                   n % world == 0;
+                        int once =
+                            tail == STATESAMPLER_TAIL_UNEVEN || n % world == 0;
                         for (rank = world; rank-- > 0;) {
                             statesampler s;
                             statesampler_desc d;

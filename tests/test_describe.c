@@ -253,8 +253,7 @@ static void check_mix_revival(const party *p, const unsigned char *state)
     for (i = 0; i < SOURCES; i++)
         own.desc[i].drop_last = 0;
     CHECK(start(&own) == STATESAMPLER_OK);
-    CHECK(statesampler_mix_load(&own.mix, state, MIX_BYTES) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mix_load(&own.mix, state, MIX_BYTES) == STATESAMPLER_OK);
     for (i = 0; i < SOURCES; i++) {
         CHECK(statesampler_mix_describe(state, MIX_BYTES, i, &revived.desc[i],
                                         &place) == STATESAMPLER_OK);

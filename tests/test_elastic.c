@@ -117,8 +117,9 @@ static void test_twins(int reduced)
                     for (partition = 0; partition < 2; partition++)
                         for (tail = 0; tail < TAILS; tail++)
                             for (drop_last = 0; drop_last < 2; drop_last++) {
-                                statesampler_desc d = model_desc(
-                                    reduced ? some[i] : sizes[i], w, b);
+                                statesampler_desc d =
+                                    model_desc(reduced ? some[i] : sizes[i], w,
+                                               b);
                                 if (reduced && ((w + b) % 2 || o > 3))
                                     continue;
                                 model_set_order(&d, o);
@@ -233,8 +234,7 @@ static void run_chain(const statesampler_desc *given, int calls, int deep,
             if (!alive && shape.tail != STATESAMPLER_TAIL_CARRY &&
                 check_random(2) > 0)
                 shape.drop_last = (uint32_t)check_random(2);
-            model_load(&m, shape.world_size, shape.batch_size,
-                       shape.drop_last);
+            model_load(&m, shape.world_size, shape.batch_size, shape.drop_last);
             if (most_world < shape.world_size)
                 most_world = shape.world_size;
             for (r = 0; r < shape.world_size; r++) {
@@ -661,8 +661,7 @@ static void test_other_blocks(void)
         CHECK(statesampler_init(&used, &d) == STATESAMPLER_OK);
         CHECK(statesampler_init(&fresh, &d) == STATESAMPLER_OK);
         CHECK(must_next(&used, x) == 2);
-        CHECK(statesampler_load(&used, state, sizeof state) ==
-              STATESAMPLER_OK);
+        CHECK(statesampler_load(&used, state, sizeof state) == STATESAMPLER_OK);
         CHECK(statesampler_load(&fresh, state, sizeof state) ==
               STATESAMPLER_OK);
         check_alike(&used, &fresh, 40);

@@ -99,7 +99,7 @@ static struct {
     {STATESAMPLER_EENV_NUMBER, -602, 0, 0},
     {STATESAMPLER_EENV_RANK, -603, 0, 0},
     {STATESAMPLER_EIO, -700, 0, 0},
-    {STATESAMPLER_ENOFILE, -800, 0, 0}
+    {STATESAMPLER_ENOFILE, -800, 0, 0},
 };
 
 /* Whether a call gave the code that it should; the codes given are kept. */
@@ -287,8 +287,13 @@ static void check_choices(void)
 static void check_windows(void)
 {
     static const uint64_t bad[][2] = {
-        {0, 1}, {0, 3}, {0, UINT64_MAX}, {1, 0}, {UINT64_MAX, 0},
-        {UINT64_C(1) << 62, 1}, {1, UINT64_C(1) << 62},
+        {0, 1},
+        {0, 3},
+        {0, UINT64_MAX},
+        {1, 0},
+        {UINT64_MAX, 0},
+        {UINT64_C(1) << 62, 1},
+        {1, UINT64_C(1) << 62},
         {UINT64_C(1) << 31, UINT64_C(1) << 31},
         {UINT64_C(1) << 32, UINT64_C(1) << 30},
         /* Products that wrap to 0, to 1 and to little more. */
@@ -297,13 +302,16 @@ static void check_windows(void)
         {UINT64_MAX, UINT64_MAX},
         {(UINT64_C(1) << 32) + 1, UINT64_C(1) << 32},
         {UINT64_C(0x5555555555555556), 3},
-        {UINT64_MAX, 1}, {1, UINT64_MAX}
+        {UINT64_MAX, 1},
+        {1, UINT64_MAX},
     };
     static const uint64_t good[][2] = {
-        {1, 1}, {(UINT64_C(1) << 62) - 1, 1}, {1, (UINT64_C(1) << 62) - 1},
+        {1, 1},
+        {(UINT64_C(1) << 62) - 1, 1},
+        {1, (UINT64_C(1) << 62) - 1},
         {(UINT64_C(1) << 31) - 1, UINT64_C(1) << 31},
         {3, UINT64_C(1537228672809129301)},
-        {7, 1000000}
+        {7, 1000000},
     };
     statesampler_desc d;
     size_t k;
@@ -593,8 +601,8 @@ static void make(unsigned char *state, int which)
     }
 }
 
-static void unloaded(const statesampler_desc *d, const void *state,
-                     size_t size, int code)
+static void unloaded(const statesampler_desc *d, const void *state, size_t size,
+                     int code)
 {
     statesampler s, before;
     CHECK(statesampler_init(&s, d) == STATESAMPLER_OK);
@@ -667,7 +675,7 @@ static void check_fields(void)
         {EPOCH, FORGE_POSITION, UINT64_MAX, STATESAMPLER_ECORRUPT_POSITION},
         {BASED, FORGE_POSITION, 160 - 15, STATESAMPLER_ECORRUPT_POSITION},
         {CARRY, FORGE_POSITION, 281, STATESAMPLER_ECORRUPT_POSITION},
-        {CARRY, FORGE_POSITION, 1000, STATESAMPLER_ECORRUPT_POSITION}
+        {CARRY, FORGE_POSITION, 1000, STATESAMPLER_ECORRUPT_POSITION},
     };
     unsigned char state[BYTES];
     size_t i;
@@ -1107,8 +1115,7 @@ static void check_mix_capacity(void)
         } else {
             CHECK(statesampler_mix_save(&mix, out, size) == STATESAMPLER_OK);
             CHECK(memcmp(out, state, MIX_BYTES) == 0);
-            CHECK(memcmp(out + MIX_BYTES, before, sizeof out - MIX_BYTES) ==
-                  0);
+            CHECK(memcmp(out + MIX_BYTES, before, sizeof out - MIX_BYTES) == 0);
         }
     }
 }
@@ -1175,7 +1182,7 @@ static void check_mix_fields(void)
         {SAMPLER, 1, FORGE_BLOCKS, 2, STATESAMPLER_ECORRUPT_BLOCKS},
         {SAMPLER, 1, FORGE_BASE_STEP, UINT64_MAX, STATESAMPLER_ECORRUPT_BASE},
         {SAMPLER, 2, FORGE_POSITION, (uint64_t)1 << 40,
-         STATESAMPLER_ECORRUPT_POSITION}
+         STATESAMPLER_ECORRUPT_POSITION},
     };
     unsigned char state[MIX_BYTES];
     size_t i;
@@ -1183,9 +1190,8 @@ static void check_mix_fields(void)
         unsigned char *part = state;
         make_mix(state, STATESAMPLER_STOP_RESTART);
         if (broken[i].where != HEAD)
-            part += broken[i].where == SOURCE
-                        ? FORGE_SOURCE(broken[i].source)
-                        : FORGE_SAMPLER(broken[i].source);
+            part += broken[i].where == SOURCE ? FORGE_SOURCE(broken[i].source)
+                                              : FORGE_SAMPLER(broken[i].source);
         forge_put(part, broken[i].at, broken[i].size, broken[i].value);
         forge_seal_mix(state, SOURCES);
         start(2, STATESAMPLER_STOP_RESTART);
@@ -1210,8 +1216,7 @@ static void check_mix_unmoved(void)
         sources[i].weight = i == 0 ? STATESAMPLER_OFF : 0;
     }
     CHECK(statesampler_mix_init(&mix, sources, SOURCES,
-                                STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
+                                STATESAMPLER_STOP_RESTART) == STATESAMPLER_OK);
     CHECK(statesampler_mix_seek(&mix, 5) == STATESAMPLER_OK);
     unloaded_mix(state, MIX_BYTES, STATESAMPLER_ECORRUPT_CHECK);
     /* Also where a source has finished once before the base. */
@@ -1292,7 +1297,7 @@ static void check_mix_mismatch(void)
         {FORGE_SEED, STATESAMPLER_EMISMATCH_SEED},
         {FORGE_STREAM, STATESAMPLER_EMISMATCH_STREAM},
         {FORGE_CHUNK_SIZE, STATESAMPLER_EMISMATCH_CHUNK_SIZE},
-        {FORGE_WINDOW, STATESAMPLER_EMISMATCH_WINDOW}
+        {FORGE_WINDOW, STATESAMPLER_EMISMATCH_WINDOW},
     };
     unsigned char state[MIX_BYTES], forged[MIX_BYTES];
     size_t i;
@@ -1314,8 +1319,7 @@ static void check_mix_mismatch(void)
     start(2, STATESAMPLER_STOP_ALL);
     unloaded_mix(state, MIX_BYTES, STATESAMPLER_EMISMATCH_STOP);
     CHECK(statesampler_mix_init(&mix, sources, SOURCES - 1,
-                                STATESAMPLER_STOP_RESTART) ==
-          STATESAMPLER_OK);
+                                STATESAMPLER_STOP_RESTART) == STATESAMPLER_OK);
     unloaded_mix(state, MIX_BYTES, STATESAMPLER_EMISMATCH_SOURCES);
     for (k = 0; k < 3; k++) {
         statesampler_desc d = source_of(2, 2);
@@ -1546,10 +1550,8 @@ static void check_bounds(void)
 static const struct {
     int code, number;
     const char *name, *sentence;
-} listed[] = {
-    {STATESAMPLER_OK, 0, "OK", "no error"},
-    STATESAMPLER_KINDS(LISTED) STATESAMPLER_RULES(LISTED)
-};
+} listed[] = {{STATESAMPLER_OK, 0, "OK", "no error"},
+              STATESAMPLER_KINDS(LISTED) STATESAMPLER_RULES(LISTED)};
 
 /* Each constant has the number and the sentence of its line, and its name
    begins with that of its kind. */

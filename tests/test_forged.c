@@ -228,9 +228,8 @@ static void test_count_that_wraps(void)
         CHECK(statesampler_mix_load(&p.mix, state, size) ==
               STATESAMPLER_ECORRUPT_SIZE);
         CHECK(memcmp(p.source, before.source, sizeof p.source) == 0);
-        CHECK(statesampler_mix_describe(state, size, (uint32_t)count - 1,
-                                        NULL, &place) ==
-              STATESAMPLER_ECORRUPT_SIZE);
+        CHECK(statesampler_mix_describe(state, size, (uint32_t)count - 1, NULL,
+                                        &place) == STATESAMPLER_ECORRUPT_SIZE);
     }
 }
 

@@ -45,12 +45,12 @@ static unsigned asked_count;
 /* Called once, when a part of the bytes is written, or read. */
 static void (*at_write)(void), (*at_read)(void);
 
-static unsigned names_taken;     /* of so many names a file is there already */
-static int interrupting;         /* every other call is interrupted */
-static int full_without_error;   /* what errno is where nothing is written */
-static unsigned stale;           /* so many opens find a file replaced */
-static int leased;               /* whoever will not wait opens no file */
-static unsigned looked, crowd;   /* names asked of a folder, and in it */
+static unsigned names_taken;   /* of so many names a file is there already */
+static int interrupting;       /* every other call is interrupted */
+static int full_without_error; /* what errno is where nothing is written */
+static unsigned stale;         /* so many opens find a file replaced */
+static int leased;             /* whoever will not wait opens no file */
+static unsigned looked, crowd; /* names asked of a folder, and in it */
 
 static void note(char what)
 {
@@ -215,8 +215,8 @@ static const char *name_of(const char *state, unsigned number)
         hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
         hash ^= hash >> 31;
     }
-    sprintf(name, ".statesampler-%08x-%08x.tmp",
-            (unsigned)(hash & 0xffffffffu), number);
+    sprintf(name, ".statesampler-%08x-%08x.tmp", (unsigned)(hash & 0xffffffffu),
+            number);
     return name;
 }
 
@@ -268,7 +268,7 @@ static void check_sizes(const char *path)
 {
     static const size_t sizes[] = {
         0, 1, STATESAMPLER_STATE_BYTES, 4095, 4096, 4097, 65536, 10 * MEGABYTE,
-        3
+        3,
     };
     size_t k, i, got, largest = 10 * MEGABYTE;
     unsigned char *bytes = (unsigned char *)malloc(largest + 1);
@@ -318,8 +318,7 @@ static void check_sizes(const char *path)
 static void check_absent(const char *path)
 {
     size_t got = 12345;
-    CHECK(statesampler_load_file(path, NULL, 0, &got) ==
-          STATESAMPLER_ENOFILE);
+    CHECK(statesampler_load_file(path, NULL, 0, &got) == STATESAMPLER_ENOFILE);
     CHECK(statesampler_load_file(path, NULL, 0, NULL) == STATESAMPLER_ENOFILE);
     CHECK(got == 12345);
 }
@@ -379,7 +378,7 @@ static const struct launcher launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE"},
     {"openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"pmi", "PMI_RANK", "PMI_SIZE"},
-    {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}
+    {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 };
 
 /* Has a rank where it has started one process only, in a batch script. */
@@ -628,8 +627,8 @@ static unsigned count_files(void)
     unsigned files = 0;
     CHECK(entries != NULL);
     while ((entry = readdir(entries)) != NULL)
-        files += strcmp(entry->d_name, ".") != 0 &&
-                 strcmp(entry->d_name, "..") != 0;
+        files +=
+            strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(entries);
     return files;
 }
@@ -967,9 +966,9 @@ static void do_nothing(void)
 
 static void check_answers(void)
 {
-    static const int errors[] = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EFBIG,
-                                 ENFILE, EMFILE, EIO, EBUSY, EISDIR, EAGAIN,
-                                 ENOMEM, ESTALE, ETIMEDOUT};
+    static const int errors[] = {EACCES, EPERM,  EROFS,  ENOSPC, EDQUOT,
+                                 EFBIG,  ENFILE, EMFILE, EIO,    EBUSY,
+                                 EISDIR, EAGAIN, ENOMEM, ESTALE, ETIMEDOUT};
     static const int harmless[] = {EINVAL, ENOSYS, ENOTSUP};
     size_t got, k;
     CHECK(save_number("state", 3000, 1) == STATESAMPLER_OK);
@@ -1359,8 +1358,8 @@ static struct storm *make_storm(void)
     memset((void *)&zero, 0, sizeof zero);
     CHECK(file >= 0);
     CHECK(write(file, (void *)&zero, sizeof zero) == (ssize_t)sizeof zero);
-    memory = mmap(NULL, sizeof zero, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                  0);
+    memory =
+        mmap(NULL, sizeof zero, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     CHECK(memory != MAP_FAILED);
     close(file);
     CHECK(unlink("storm") == 0);
@@ -1433,8 +1432,9 @@ static unsigned kill_in_storm(struct storm *storm, unsigned kills)
     unsigned k, in_save = 0;
     /* A few more where chance, or a busy machine, has let every save end, or no
        writer save. */
-    for (k = 0; k < kills || ((in_save == 0 || saves_in_storm(storm) == 0) &&
-                              k < 1000); k++) {
+    for (k = 0; k < kills ||
+                ((in_save == 0 || saves_in_storm(storm) == 0) && k < 1000);
+         k++) {
         uint64_t before = storm->done;
         pid_t child = start_child();
         int status;
@@ -1515,7 +1515,8 @@ static void check_storm(const char *name, unsigned kills, int two_users)
     }
     saves = saves_in_storm(storm);
     printf("%s: %u kills, %u of them in mid-save, beside %u saves; %u of %u "
-           "reads torn\n", name, kills, in_save, saves, torn, reads);
+           "reads torn\n",
+           name, kills, in_save, saves, torn, reads);
     CHECK(torn == 0 && reads > 0 && saves > 0 && in_save > 0);
     CHECK(load_number("state") != 0);
     /* What was killed has left nothing for long. */
@@ -1609,12 +1610,17 @@ static const struct part {
     const char *name;
     void (*check)(void);
 } parts[] = {
-    {"environment", check_environment}, {"round", check_round_trips},
-    {"paths", check_paths},             {"kinds", check_kinds},
+    {"environment", check_environment},
+    {"round", check_round_trips},
+    {"paths", check_paths},
+    {"kinds", check_kinds},
     {"loading", check_loading},
-    {"errors", check_errors},       {"interleaved", check_interleaved},
-    {"leftovers", check_leftovers}, {"calls", check_calls},
-    {"descriptors", check_descriptors}, {"storms", check_storms}
+    {"errors", check_errors},
+    {"interleaved", check_interleaved},
+    {"leftovers", check_leftovers},
+    {"calls", check_calls},
+    {"descriptors", check_descriptors},
+    {"storms", check_storms},
 };
 
 int main(int argc, char **argv)
@@ -1757,8 +1763,8 @@ static HANDLE begin_thread(unsigned(__stdcall *call)(void *), void *with)
 
 static HANDLE open_shared(const char *path, DWORD share)
 {
-    HANDLE file = CreateFileA(path, GENERIC_READ, share, NULL, OPEN_EXISTING,
-                              0, NULL);
+    HANDLE file =
+        CreateFileA(path, GENERIC_READ, share, NULL, OPEN_EXISTING, 0, NULL);
     CHECK(file != INVALID_HANDLE_VALUE);
     return file;
 }

@@ -53,9 +53,9 @@ static void walk(const crew *g, served *v, int by_next)
     while (!last) {
         CHECK(step - g->base_step < MODEL_MAX);
         for (r = 0; r < g->desc.world_size; r++) {
-            int more = by_next ? statesampler_next(&copy[r], out[r], &count[r])
-                               : statesampler_at(&g->s[r], step, out[r],
-                                                 &count[r]);
+            int more = by_next
+                           ? statesampler_next(&copy[r], out[r], &count[r])
+                           : statesampler_at(&g->s[r], step, out[r], &count[r]);
             CHECK(r == 0 || last == !more);
             last = !more;
         }
@@ -93,9 +93,8 @@ static void check_places(const crew *g, int by_next)
             }
             /* What an earlier shape served first has its first place
                before the base, even if padding serves it again. */
-            if (!v.here[i] ||
-                (g->first_served[i] &&
-                 g->base_epoch == statesampler_epoch(&g->s[r]))) {
+            if (!v.here[i] || (g->first_served[i] &&
+                               g->base_epoch == statesampler_epoch(&g->s[r]))) {
                 CHECK_KIND(code, STATESAMPLER_ERANGE);
                 continue;
             }
@@ -136,8 +135,7 @@ static void go(crew *g, uint64_t steps)
         }
 }
 
-static void reshape(crew *g, uint32_t world, uint32_t batch,
-                    uint32_t drop_last)
+static void reshape(crew *g, uint32_t world, uint32_t batch, uint32_t drop_last)
 {
     static served v;
     unsigned char state[STATESAMPLER_STATE_BYTES];
@@ -426,8 +424,9 @@ static void test_big_carry(int cases)
 {
     int i;
     for (i = 0; i < cases; i++) {
-        statesampler_desc d = model_random_desc(
-            ((uint64_t)1 << (1 + i % 50)) - 1, 1000, MODEL_BATCH);
+        statesampler_desc d =
+            model_random_desc(((uint64_t)1 << (1 + i % 50)) - 1, 1000,
+                              MODEL_BATCH);
         uint64_t n = ++d.num_samples;
         uint32_t w = d.world_size;
         uint64_t group = (uint64_t)w * d.batch_size, k, out[MODEL_BATCH];

@@ -33,11 +33,11 @@ static void report(void)
                "partition %lu, tail %lu, drop_last %lu, rank %lu of %lu, "
                "batch %lu\n",
                (unsigned long)shown->stop, (unsigned long)i,
-               (unsigned long)shown->weight[i],
-               (unsigned long)d->num_samples, (unsigned long)d->order,
-               (unsigned long)d->partition, (unsigned long)d->tail,
-               (unsigned long)d->drop_last, (unsigned long)d->rank,
-               (unsigned long)d->world_size, (unsigned long)d->batch_size);
+               (unsigned long)shown->weight[i], (unsigned long)d->num_samples,
+               (unsigned long)d->order, (unsigned long)d->partition,
+               (unsigned long)d->tail, (unsigned long)d->drop_last,
+               (unsigned long)d->rank, (unsigned long)d->world_size,
+               (unsigned long)d->batch_size);
     }
 }
 
@@ -176,8 +176,8 @@ static void check_anywhere(party *p, const record *r, uint64_t base)
     if (r->ended) {
         CHECK(statesampler_mix_at(&p->mix, turn, out, &count, &source) == 0);
         CHECK(count == 0);
-        CHECK(statesampler_mix_at(&p->mix, UINT64_MAX, out, &count,
-                                  &source) == 0);
+        CHECK(statesampler_mix_at(&p->mix, UINT64_MAX, out, &count, &source) ==
+              0);
         CHECK_KIND(statesampler_mix_seek(&p->mix, turn + 1),
                    STATESAMPLER_ERANGE);
         CHECK_KIND(statesampler_mix_seek(&p->mix, UINT64_MAX),
@@ -276,8 +276,7 @@ static void run(party *p, int epochs, uint64_t most)
                 check_anywhere(p, &r, 0);
                 check_places(p, &r);
             }
-            CHECK(statesampler_mix_next(&other.mix, out, &count, &source) ==
-                  1);
+            CHECK(statesampler_mix_next(&other.mix, out, &count, &source) == 1);
             check_turn(&r, turn, source, out, count);
             CHECK(statesampler_mix_next(&p->mix, out, &count, &source) == 1);
             check_turn(&r, turn, source, out, count);
@@ -338,7 +337,7 @@ static void test_formulas(void)
                         want += n[i];
                     else if (others == 0 ||
                              (stop == STATESAMPLER_STOP_FIRST ? asked < want
-                                                         : asked > want))
+                                                              : asked > want))
                         want = asked;
                     others++;
                 }
@@ -536,8 +535,7 @@ static uint64_t weigh(uint32_t count, const uint32_t *weight, uint32_t most[2])
 
 /* So many turns, and how far every source is from its share after each, in
    whole and halves of turns: distance * sum against halvings * sum / 2. */
-static void check_shares(uint32_t count, const uint32_t *weight,
-                         uint64_t turns)
+static void check_shares(uint32_t count, const uint32_t *weight, uint64_t turns)
 {
     statesampler_mix mix;
     uint32_t halvings[2], i, source;
@@ -593,8 +591,8 @@ static void test_shares(int reduced)
         static const uint32_t most[] = {2, 10, 1000, 1u << 24};
         count = 2 + (uint32_t)check_random(k % 2 ? 15 : 63);
         for (i = 0; i < count; i++)
-            weight[i] = (uint32_t)check_random(
-                most[check_random(k % 3 ? 2 : 4)]);
+            weight[i] =
+                (uint32_t)check_random(most[check_random(k % 3 ? 2 : 4)]);
         check_shares(count, weight, 1000);
     }
 }
@@ -603,9 +601,8 @@ static void test_shares(int reduced)
    periods are exact, so the turn 10^15 is that of a new mix moved on. */
 static void test_far(void)
 {
-    static const uint64_t far[] = {10,        1000000000000000u,
-                                   123456789, (uint64_t)1 << 60,
-                                   (uint64_t)1 << 62};
+    static const uint64_t far[] = {10, 1000000000000000u, 123456789,
+                                   (uint64_t)1 << 60, (uint64_t)1 << 62};
     uint32_t weight[7] = {3, 2, 1, 40, 7, 7, 1}, halvings[2], i, source;
     uint64_t sum = weigh(7, weight, halvings), t, out, other;
     statesampler_mix mix;
@@ -808,8 +805,7 @@ static void test_last_turn(void)
     CHECK(start(&other) == STATESAMPLER_OK);
     CHECK_KIND(statesampler_mix_seek(&p.mix, ((uint64_t)1 << 62) + 1),
                STATESAMPLER_ERANGE);
-    CHECK(statesampler_mix_seek(&p.mix, (uint64_t)1 << 62) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mix_seek(&p.mix, (uint64_t)1 << 62) == STATESAMPLER_OK);
     for (i = 0; i < 9; i++) {
         CHECK(statesampler_mix_load(&other.mix, state, save(&p, state)) ==
               STATESAMPLER_OK);
@@ -827,8 +823,7 @@ static void test_last_turn(void)
         uint64_t turn;
         if (statesampler_mix_locate(&p.mix, 0, i, &turn, &place) ==
             STATESAMPLER_OK) {
-            CHECK(statesampler_mix_at(&p.mix, turn, out, &count, &source) ==
-                  1);
+            CHECK(statesampler_mix_at(&p.mix, turn, out, &count, &source) == 1);
             CHECK(source == 0 && out[0] == i);
             found++;
         }
@@ -923,8 +918,7 @@ static void test_great_weight(void)
         }
         sources[0].weight = 1;
         sources[1].weight = 0x7ffffffe;
-        CHECK(statesampler_mix_init(&mix, sources, 2, stop) ==
-              STATESAMPLER_OK);
+        CHECK(statesampler_mix_init(&mix, sources, 2, stop) == STATESAMPLER_OK);
         for (i = 0; i < 61; i++) {
             uint64_t step = (uint64_t)1 << i;
             int found;
@@ -939,8 +933,8 @@ static void test_great_weight(void)
             CHECK(source == 0 && count == 1 && out == index);
         }
         /* A turn of this number modulo 2^64 would be near. */
-        CHECK(must_at(&sources[0].sampler, ((uint64_t)1 << 33) + 5,
-                      &index) == 1);
+        CHECK(must_at(&sources[0].sampler, ((uint64_t)1 << 33) + 5, &index) ==
+              1);
         CHECK_KIND(statesampler_mix_locate(&mix, 0, index, &turn, &place),
                    STATESAMPLER_ERANGE);
     }
@@ -1129,8 +1123,7 @@ static void test_given_weights(void)
         if (turn % 30 == 7) {
             CHECK(statesampler_mix_seek(&p.mix, turn) == STATESAMPLER_OK);
             CHECK(statesampler_mix_reshape(&p.mix, 0, 1) == STATESAMPLER_OK);
-            CHECK(statesampler_mix_weigh(&p.mix, p.weight) ==
-                  STATESAMPLER_OK);
+            CHECK(statesampler_mix_weigh(&p.mix, p.weight) == STATESAMPLER_OK);
             check_same(&p, &other);
         }
         CHECK(statesampler_mix_next(&p.mix, out, &count, &source[0]) == 1);
@@ -1238,8 +1231,8 @@ static void check_reach(party *p, uint64_t turn)
     } else {
         CHECK(at == 1);
         CHECK(statesampler_mix_turn(&other.mix) == turn);
-        if (count == 0 || p->desc[source].order ==
-                              STATESAMPLER_ORDER_REPLACEMENT)
+        if (count == 0 ||
+            p->desc[source].order == STATESAMPLER_ORDER_REPLACEMENT)
             return;
         /* Of an epoch that other turns are in, locate knows it when it is
            the present one. */
@@ -1247,10 +1240,10 @@ static void check_reach(party *p, uint64_t turn)
                                       &place) == STATESAMPLER_OK ||
               statesampler_epoch(&other.source[source].sampler) !=
                   statesampler_epoch(&p->source[source].sampler));
-        if (statesampler_mix_locate(&p->mix, source, out[0], &found,
-                                    &place) == STATESAMPLER_OK)
-            CHECK(statesampler_mix_at(&p->mix, found, out, &count,
-                                      &source) == 1);
+        if (statesampler_mix_locate(&p->mix, source, out[0], &found, &place) ==
+            STATESAMPLER_OK)
+            CHECK(statesampler_mix_at(&p->mix, found, out, &count, &source) ==
+                  1);
     }
 }
 
@@ -1283,8 +1276,7 @@ static void test_reach(void)
             edges[2] = (uint64_t)1 << 62;
             /* The first source's last step, and its turn at about then. */
             edges[3] = ((uint64_t)1 << 62) /
-                       ((uint64_t)p.desc[0].world_size *
-                        p.desc[0].batch_size);
+                       ((uint64_t)p.desc[0].world_size * p.desc[0].batch_size);
             edges[4] = edges[3] / p.weight[0] * (uint64_t)(8 + k);
             for (i = 0; i < 5; i++)
                 for (j = 0; j < 60; j++)
@@ -1313,8 +1305,7 @@ static void test_limits(void)
     p.desc[1].num_samples = 5;
     p.weight[0] = p.weight[1] = p.weight[2] = 7;
     CHECK(start(&p) == STATESAMPLER_OK);
-    CHECK(statesampler_mix_num_turns(&p.mix) ==
-          p.desc[0].num_samples * 2);
+    CHECK(statesampler_mix_num_turns(&p.mix) == p.desc[0].num_samples * 2);
     p.weight[1] = ((uint32_t)1 << 31) - 8;
     p.weight[0] = 0;
     p.weight[2] = 6;

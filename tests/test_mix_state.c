@@ -99,8 +99,7 @@ static void check_table(void)
     CHECK(forge_get(state, 32, 8) == 30);
     for (i = 0; i < SOURCES; i++) /* 15, 10 and 5 turns, of 9 each */
         check_source(state, i, i < 2 ? 3 : 2);
-    CHECK(forge_get(state, BYTES - 8, 8) ==
-          forge_check_word(state, BYTES - 8));
+    CHECK(forge_get(state, BYTES - 8, 8) == forge_check_word(state, BYTES - 8));
 
     /* In another shape turns and the sequence go on. The third is still in the
        blocks that its epoch began with. */
@@ -114,8 +113,7 @@ static void check_table(void)
         check_source(state, i, i < 2 ? 3 : 2);
     CHECK(forge_get(state, 40 + 240 + 8 + 52, 4) == 3);
     CHECK(forge_get(state, 40 + 240 + 8 + 96, 8) == 5);
-    CHECK(forge_get(state, BYTES - 8, 8) ==
-          forge_check_word(state, BYTES - 8));
+    CHECK(forge_get(state, BYTES - 8, 8) == forge_check_word(state, BYTES - 8));
 
     /* With ALL the sequence is ahead by the turns that were passed over. */
     start(3, 0, STATESAMPLER_STOP_ALL);

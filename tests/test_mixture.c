@@ -20,8 +20,8 @@ static uint64_t hash_of(const char *name)
     return statesampler_hash(0, name, strlen(name) + 1);
 }
 
-static const char *const name_of[] = {"web", "code", "books", "mail", "wiki",
-                                      "a",   "b",    "ab"};
+static const char *const name_of[] = {"web",  "code", "books", "mail",
+                                      "wiki", "a",    "b",     "ab"};
 
 /* Dataset k, as every run describes it. */
 static statesampler_desc describe(uint32_t k, uint32_t world, uint32_t rank)
@@ -67,8 +67,8 @@ static uint32_t number(statesampler_mixture *m, const char *name)
 {
     uint32_t source = 99;
     int code = statesampler_mixture_find(m, name, &source);
-    CHECK(code == STATESAMPLER_OK || (code == STATESAMPLER_ERANGE_NAME &&
-                                      source == 99));
+    CHECK(code == STATESAMPLER_OK ||
+          (code == STATESAMPLER_ERANGE_NAME && source == 99));
     return source;
 }
 
@@ -111,15 +111,14 @@ static void check_alike(statesampler_mixture *a, statesampler_mixture *b,
     for (; turns > 0; turns--) {
         int more = statesampler_mix_next(&a->mix, x, &count, &i);
         CHECK(statesampler_mix_turn(&a->mix) ==
-              statesampler_mix_turn(&b->mix) + (more != 0) ||
+                  statesampler_mix_turn(&b->mix) + (more != 0) ||
               !more);
         CHECK(statesampler_mix_next(&b->mix, y, &other, &j) == more);
         if (more) {
             CHECK(i == j && count == other);
             CHECK(memcmp(x, y, count * sizeof *x) == 0);
         }
-        CHECK(statesampler_mix_turn(&a->mix) ==
-              statesampler_mix_turn(&b->mix));
+        CHECK(statesampler_mix_turn(&a->mix) == statesampler_mix_turn(&b->mix));
         CHECK(statesampler_mix_epoch(&a->mix) ==
               statesampler_mix_epoch(&b->mix));
     }
@@ -138,7 +137,7 @@ static void test_same(int reduced)
             build(&b, "021", 3, (uint32_t)stop);
             check_alike(&a, &b, turn);
             CHECK(statesampler_mixture_load(&b, state, save(&a, state),
-                                           REFUSE) == STATESAMPLER_OK);
+                                            REFUSE) == STATESAMPLER_OK);
             CHECK(arrlen(b.changes) == 3);
             for (i = 0; i < 3; i++) {
                 CHECK(b.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
@@ -225,8 +224,8 @@ static void change(const char *from, const char *to, uint32_t world,
         if (statesampler_mix_next(&b.mix, out, &count, &source) != 1)
             break;
         if (stop == STATESAMPLER_STOP_NEVER) {
-            CHECK(statesampler_mix_next(&fresh.mix, NULL, &size,
-                                        &expected) == 1);
+            CHECK(statesampler_mix_next(&fresh.mix, NULL, &size, &expected) ==
+                  1);
             CHECK(source == expected);
         }
         if (!statesampler_next(&before[source], want, &size))
@@ -246,8 +245,8 @@ static void change(const char *from, const char *to, uint32_t world,
 
 static void test_changes(int reduced)
 {
-    static const char *const sets[] = {"012", "0123", "120", "20", "3",
-                                       "543", "01234567", "7"};
+    static const char *const sets[] = {"012", "0123", "120",      "20",
+                                       "3",   "543",  "01234567", "7"};
     uint32_t stop, world;
     int turns;
     size_t i, j;
@@ -316,8 +315,8 @@ static void test_finished_before(void)
           STATESAMPLER_OK);
     longer = &other.sources[0].sampler;
     CHECK(statesampler_mix_num_turns(&other.mix) ==
-          34 + 2 * (statesampler_num_steps(longer) -
-                    statesampler_step(longer)));
+          34 +
+              2 * (statesampler_num_steps(longer) - statesampler_step(longer)));
     statesampler_mixture_free(&other);
     /* The other one is new to b: it has 8 steps, and 4 of 9 are left. */
     memset(&other, 0, sizeof other);
@@ -452,12 +451,23 @@ static void test_changed(void)
         build(&a, "012", 2, STATESAMPLER_STOP_NEVER);
         memset(&b, 0, sizeof b);
         switch (what) {
-        case 0: d.num_samples++; break;
-        case 1: d.seed++; break;
-        case 2: d.stream++; break;
-        case 3: d.order = STATESAMPLER_ORDER_SEQUENTIAL; break;
-        case 4: d.partition = STATESAMPLER_PARTITION_INTERLEAVED; break;
-        default: d.tail = STATESAMPLER_TAIL_UNEVEN;
+        case 0:
+            d.num_samples++;
+            break;
+        case 1:
+            d.seed++;
+            break;
+        case 2:
+            d.stream++;
+            break;
+        case 3:
+            d.order = STATESAMPLER_ORDER_SEQUENTIAL;
+            break;
+        case 4:
+            d.partition = STATESAMPLER_PARTITION_INTERLEAVED;
+            break;
+        default:
+            d.tail = STATESAMPLER_TAIL_UNEVEN;
         }
         add(&b, 0, 1, 2);
         CHECK(statesampler_mixture_add(&b, name_of[1], 2, &d) ==
@@ -469,8 +479,7 @@ static void test_changed(void)
         size = save(&a, state);
         CHECK(save(&b, before) == size);
         memcpy(sources, b.sources, sizeof sources);
-        CHECK(statesampler_mixture_load(&b, state, size,
-                                        0) ==
+        CHECK(statesampler_mixture_load(&b, state, size, 0) ==
               STATESAMPLER_EMISMATCH_DATASET);
         CHECK(save(&b, after) == size && memcmp(before, after, size) == 0);
         CHECK(check_same_bytes(sources, b.sources, sizeof sources));
@@ -507,16 +516,12 @@ static void test_only_changed(void)
     build(&a, "0", 2, STATESAMPLER_STOP_FIRST);
     memset(&b, 0, sizeof b);
     d.seed++;
-    CHECK(statesampler_mixture_add(&b, name_of[0], 1, &d) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_add(&b, name_of[0], 1, &d) == STATESAMPLER_OK);
     start(&b, STATESAMPLER_STOP_FIRST);
     size = save(&a, state);
-    CHECK(statesampler_mixture_load(&b, state, size,
-                                    0) ==
+    CHECK(statesampler_mixture_load(&b, state, size, 0) ==
           STATESAMPLER_EMISMATCH_DATASET);
-    CHECK(statesampler_mixture_load(&b, state, size,
-                                    1) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(&b, state, size, 1) == STATESAMPLER_OK);
     statesampler_mixture_free(&a);
     statesampler_mixture_free(&b);
 }
@@ -659,8 +664,7 @@ static void check_remove(const char *which, const char *gone)
         CHECK(m.changes[i].status == STATESAMPLER_CHANGE_MATCHED);
         CHECK(m.changes[i].hash == m.datasets[i].value);
         CHECK(number(&m, m.datasets[i].key) == i);
-        check_place(&m, (uint32_t)i, &whole,
-                    number(&whole, m.datasets[i].key));
+        check_place(&m, (uint32_t)i, &whole, number(&whole, m.datasets[i].key));
     }
     /* And back again. */
     for (i = 0; gone[i] != 0; i++)
@@ -844,8 +848,7 @@ static void test_errors(int reduced)
     char longest[300];
     size_t size, i;
     memset(&m, 0, sizeof m);
-    CHECK(statesampler_mixture_start(&m, 0) ==
-          STATESAMPLER_EINVAL_NO_SOURCES);
+    CHECK(statesampler_mixture_start(&m, 0) == STATESAMPLER_EINVAL_NO_SOURCES);
     CHECK(number(&m, "web") == 99);
     CHECK(statesampler_mixture_add(&m, "", 1, &d) ==
           STATESAMPLER_EINVAL_NAME_EMPTY);
@@ -895,14 +898,12 @@ static void test_errors(int reduced)
     build(&other, "012", 2, STATESAMPLER_STOP_ALL);
     take(&m, 17);
     size = save(&m, state);
-    CHECK(statesampler_mixture_load(&other, state, size,
-                                    1) ==
+    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
           STATESAMPLER_EMISMATCH_STOP);
     statesampler_mixture_free(&other);
     build(&other, "210", 2, STATESAMPLER_STOP_ALL);
     save(&other, again);
-    CHECK(statesampler_mixture_load(&other, state, size,
-                                    1) ==
+    CHECK(statesampler_mixture_load(&other, state, size, 1) ==
           STATESAMPLER_EMISMATCH_STOP);
     CHECK(arrlen(other.changes) == 3); /* all the same told */
     CHECK(other.changes[2].status == STATESAMPLER_CHANGE_MATCHED);
@@ -1011,7 +1012,7 @@ static void test_forged(int reduced)
         forge_seal_mix(state + inner, 3);
         forge_seal(state, size);
         code = statesampler_mixture_load(&other, state, size,
-                                          i % 2 ? RESTART : REFUSE);
+                                         i % 2 ? RESTART : REFUSE);
         CHECK(code <= 0);
         for (turns = 0; turns < 5; turns++)
             CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) >=
@@ -1048,8 +1049,8 @@ static void test_thousands(int reduced)
         d.partition = 0;
         name_dataset(name, k);
         if (i < count || k % 10 != 0)
-            CHECK(statesampler_mixture_add(i < count ? &m : &n, name,
-                                           1 + k % 7, &d) == STATESAMPLER_OK);
+            CHECK(statesampler_mixture_add(i < count ? &m : &n, name, 1 + k % 7,
+                                           &d) == STATESAMPLER_OK);
     }
     start(&m, STATESAMPLER_STOP_NEVER);
     start(&n, STATESAMPLER_STOP_NEVER);

@@ -207,8 +207,8 @@ static size_t fitting(uint64_t n, uint64_t first, uint64_t stride, size_t want)
 
 /* Around the numbers of pairs that one vector, or all in turn, hold. */
 static const size_t long_counts[] = {
-    127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513,
-    767, 768, 769, 1023, 1024, 1025
+    127, 128, 129, 255, 256, 257, 383,  384,  385,
+    511, 512, 513, 767, 768, 769, 1023, 1024, 1025,
 };
 
 /* All there is to ask of few samples. */
@@ -230,12 +230,27 @@ static void sweep_small_fills(void)
 static void sweep_fills(int reduced)
 {
     static const uint64_t sizes[] = {
-        1, 2, 3, 5, 64, 1000, 4095, 4096, 65537, 1000000, 100000000,
-        UINT64_C(1000000000), UINT64_C(1073741823), UINT64_C(1073741824),
-        UINT64_C(1073741825), UINT64_C(1) << 40, (UINT64_C(1) << 60) - 1,
+        1,
+        2,
+        3,
+        5,
+        64,
+        1000,
+        4095,
+        4096,
+        65537,
+        1000000,
+        100000000,
+        UINT64_C(1000000000),
+        UINT64_C(1073741823),
+        UINT64_C(1073741824),
+        UINT64_C(1073741825),
+        UINT64_C(1) << 40,
+        (UINT64_C(1) << 60) - 1,
         (UINT64_C(1) << 40) - 20, /* too many cells outside to look up */
-        UINT64_C(1) << 60, (UINT64_C(1) << 60) + 1,
-        STATESAMPLER_MAX_SAMPLES
+        UINT64_C(1) << 60,
+        (UINT64_C(1) << 60) + 1,
+        STATESAMPLER_MAX_SAMPLES,
     };
     statesampler_perm perm;
     size_t s, count, longest = reduced ? 70 : 300;
@@ -462,7 +477,9 @@ static void check_parity(int reduced)
 static void check_edges(void)
 {
     static const uint64_t too_large[] = {
-        STATESAMPLER_MAX_SAMPLES + 1, (uint64_t)1 << 63, UINT64_MAX
+        STATESAMPLER_MAX_SAMPLES + 1,
+        (uint64_t)1 << 63,
+        UINT64_MAX,
     };
     statesampler_perm perm, before;
     uint64_t out[2] = {GUARD, GUARD}, first;

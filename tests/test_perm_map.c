@@ -71,8 +71,8 @@ static void check_end(uint64_t n, size_t count)
 
 /* Around the numbers of pairs that one vector, or all in turn, hold. */
 static const size_t long_counts[] = {
-    127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513,
-    767, 768, 769, 1023, 1024, 1025
+    127, 128, 129, 255, 256, 257, 383,  384,  385,
+    511, 512, 513, 767, 768, 769, 1023, 1024, 1025,
 };
 
 static void check_maps(uint64_t n, size_t longest, int reduced)

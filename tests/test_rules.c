@@ -148,7 +148,7 @@ static void check_table(void)
     static const uint64_t table[3][9] = {
         {1, 4, 7, 10, 13, 16, 19, 22, 25},
         {2, 5, 8, 11, 14, 17, 20, 23, 1},
-        {3, 6, 9, 12, 15, 18, 21, 24, 2}
+        {3, 6, 9, 12, 15, 18, 21, 24, 2},
     };
     uint32_t rank;
     for (rank = 0; rank < 3; rank++) {

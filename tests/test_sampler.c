@@ -71,9 +71,8 @@ static void run_case(const statesampler_desc *given, int epochs)
                 CHECK(got == count);
                 CHECK(blind || model_same(want, out, count));
                 /* No sample for this rank: in the last step at most. */
-                CHECK(count > 0 ||
-                      (m.desc.tail == STATESAMPLER_TAIL_UNEVEN &&
-                       m.step + 1 == m.steps));
+                CHECK(count > 0 || (m.desc.tail == STATESAMPLER_TAIL_UNEVEN &&
+                                    m.step + 1 == m.steps));
                 for (i = 0; i < count; i++)
                     seen[want[i]]++;
                 total += count;
@@ -410,8 +409,9 @@ static void test_replacement(void)
    of positions whatever W is. */
 static void test_global_batch(void)
 {
-    static const uint32_t shapes[][2] = {{1, 12}, {2, 6}, {3, 4},
-                                         {4, 3},  {6, 2}, {12, 1}};
+    static const uint32_t shapes[][2] = {
+        {1, 12}, {2, 6}, {3, 4}, {4, 3}, {6, 2}, {12, 1},
+    };
     uint64_t n, t, reference[12], out[12], flat[12];
     uint32_t tail;
     size_t i;
@@ -433,8 +433,7 @@ static void test_global_batch(void)
                             statesampler s;
                             size_t count;
                             d.rank = r;
-                            CHECK(statesampler_init(&s, &d) ==
-                                  STATESAMPLER_OK);
+                            CHECK(statesampler_init(&s, &d) == STATESAMPLER_OK);
                             statesampler_at(&s, t, out, &count);
                             length += count;
                             for (slot = 0; slot < count; slot++)
@@ -748,10 +747,11 @@ static void test_big(int reduced)
                             two62,
                             7};
     const uint32_t max = UINT32_MAX, half = (uint32_t)1 << 30;
-    const uint32_t shapes[][2] = {{1, 1},      {8, 32},      {7, 64},
-                                  {max, 1},    {max, 64},    {max - 4, 3},
-                                  {1, max},    {3, half},    {max, half},
-                                  {half, max}, {4096, 4096}, {65537, 50}};
+    const uint32_t shapes[][2] = {
+        {1, 1},      {8, 32},      {7, 64},      {max, 1},
+        {max, 64},   {max - 4, 3}, {1, max},     {3, half},
+        {max, half}, {half, max},  {4096, 4096}, {65537, 50},
+    };
     size_t i, k;
     uint32_t tail, drop_last, mode, ranks;
     for (i = 0; i < sizeof big / sizeof big[0]; i++)
@@ -848,8 +848,7 @@ static void test_big_reshape(int cases)
         }
         if (d.tail == STATESAMPLER_TAIL_UNEVEN)
             share = left / w2 + (d.rank < left % w2);
-        CHECK(c == 0 ||
-              must_miss(&s, at_step - 1) == STATESAMPLER_ERANGE_BASE);
+        CHECK(c == 0 || must_miss(&s, at_step - 1) == STATESAMPLER_ERANGE_BASE);
         for (u = 0; u < steps; u += 1 + model_random(steps)) {
             uint64_t count = share < u * b2 ? 0 : share - u * b2;
             if (count > b2)
@@ -926,10 +925,12 @@ static void test_long_batches(void)
 static void test_big_carry(void)
 {
     const uint64_t sizes[] = {
-        1, 3, 10, 1000000007, (uint64_t)1 << 40, two62 - 1, two62};
+        1, 3, 10, 1000000007, (uint64_t)1 << 40, two62 - 1, two62,
+    };
     const uint32_t max = UINT32_MAX, half = (uint32_t)1 << 30;
-    const uint32_t shapes[][2] = {{1, 1},  {2, 1},   {3, 1},     {5, 12},
-                                  {8, 64}, {max, 7}, {max, half}};
+    const uint32_t shapes[][2] = {
+        {1, 1}, {2, 1}, {3, 1}, {5, 12}, {8, 64}, {max, 7}, {max, half},
+    };
     size_t i, k;
     for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
@@ -965,12 +966,10 @@ static void test_big_carry(void)
                       STATESAMPLER_ERANGE_FAR);
                 CHECK(statesampler_seek(&s, step + two62 + 1) ==
                       STATESAMPLER_ERANGE_FAR);
-                CHECK(must_miss(&s, step + far + 1) ==
-                      STATESAMPLER_ERANGE_FAR);
+                CHECK(must_miss(&s, step + far + 1) == STATESAMPLER_ERANGE_FAR);
                 CHECK(must_miss(&s, step + two62 + 1) ==
                       STATESAMPLER_ERANGE_FAR);
-                CHECK(statesampler_seek(&s, step + far - 1) ==
-                      STATESAMPLER_OK);
+                CHECK(statesampler_seek(&s, step + far - 1) == STATESAMPLER_OK);
                 other = s;
                 CHECK(must_next(&other, NULL) == b);
                 /* Exactly 2^62 positions, and the base has moved. */
@@ -1053,8 +1052,7 @@ static int uses_order(const statesampler *sampler, int inside)
 {
     statesampler same = *sampler, other = *sampler;
     uint64_t want[8], got[8];
-    statesampler_perm *perm =
-        inside ? &other.ready.inside : &other.ready.perm;
+    statesampler_perm *perm = inside ? &other.ready.inside : &other.ready.perm;
     perm->keys[0] ^= 1;
     CHECK(must_next(&same, want) == 8 && must_next(&other, got) == 8);
     return !model_same(want, got, 8);

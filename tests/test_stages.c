@@ -179,8 +179,9 @@ static void serve(unsigned char *seen, run *r, uint64_t steps)
            statesampler_step(&r->s[0]) < statesampler_num_steps(&r->s[0])) {
         uint32_t rank;
         for (rank = 0; rank < r->desc.world_size; rank++) {
-            size_t repeats = statesampler_padding(
-                &r->s[rank], statesampler_step(&r->s[rank]));
+            size_t repeats =
+                statesampler_padding(&r->s[rank],
+                                     statesampler_step(&r->s[rank]));
             size_t count = must_next(&r->s[rank], batch) - repeats, i;
             for (i = 0; i < count; i++) {
                 CHECK(batch[i] < 400 && !seen[batch[i]]);
@@ -336,8 +337,8 @@ static void random_weights(uint32_t *weight, uint32_t count)
 {
     uint32_t i;
     for (i = 0; i < count; i++)
-        weight[i] = check_random(4) == 0 ? STATESAMPLER_OFF
-                                         : (uint32_t)check_random(6);
+        weight[i] =
+            check_random(4) == 0 ? STATESAMPLER_OFF : (uint32_t)check_random(6);
 }
 
 /* Turns, as by hand; at has told them before. */
@@ -347,9 +348,10 @@ static void check_turns(party *p, mix_model *m, uint64_t turns)
         uint64_t one[8], other[8], before[8];
         size_t count = 0, counted = 0, told = 0;
         uint32_t source = 0, seat = 0, named = 0;
-        int more, announced = statesampler_mix_at(
-                      &p->mix, statesampler_mix_turn(&p->mix), before, &told,
-                      &named);
+        int more,
+            announced =
+                statesampler_mix_at(&p->mix, statesampler_mix_turn(&p->mix),
+                                    before, &told, &named);
         CHECK(statesampler_mix_turn(&p->mix) == m->turn);
         more = statesampler_mix_next(&p->mix, one, &count, &source);
         CHECK(more == announced);
@@ -494,10 +496,18 @@ static void test_mixes(unsigned long chains)
             shown = &m.desc[0];
             check_turns(&p, &m, check_random(12));
             switch (check_random(4)) {
-            case 0: check_seek(&p); break;
-            case 1: check_reshape(&p, &m); break;
-            case 2: check_load(&p, &m); break;
-            default: check_weigh(&p, &m); break;
+            case 0:
+                check_seek(&p);
+                break;
+            case 1:
+                check_reshape(&p, &m);
+                break;
+            case 2:
+                check_load(&p, &m);
+                break;
+            default:
+                check_weigh(&p, &m);
+                break;
             }
         }
         check_turns(&p, &m, 30);

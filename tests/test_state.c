@@ -74,7 +74,7 @@ static void check_table(void)
         {FORGE_PARTITION},     {FORGE_TAIL},       {FORGE_ZERO},
         {FORGE_BLOCKS},        {FORGE_WORLD_SIZE}, {FORGE_BATCH_SIZE},
         {FORGE_EPOCH},         {FORGE_POSITION},   {FORGE_BASE_EPOCH},
-        {FORGE_BASE_POSITION}, {FORGE_BASE_STEP},  {FORGE_CHECK_WORD}
+        {FORGE_BASE_POSITION}, {FORGE_BASE_STEP},  {FORGE_CHECK_WORD},
     };
     size_t f, end = 0;
     uint64_t global;
@@ -143,8 +143,8 @@ static void check_table(void)
           forge_check_word(state, BYTES - 8));
 
     /* Orders without chunks store none; the position of CARRY is below n. */
-    d = describe(STATESAMPLER_ORDER_SHUFFLE,
-                 STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_CARRY);
+    d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED,
+                 STATESAMPLER_TAIL_CARRY);
     start(&s, &d, 1000);
     must_save(&s, state);
     CHECK(forge_get(state, FORGE_CHUNK_SIZE) == 0 &&
@@ -196,8 +196,7 @@ static void check_sameness(uint32_t order, uint32_t partition, uint32_t tail)
             must_save(&copy, state);
             CHECK(memcmp(state, first, BYTES) == 0);
             CHECK(statesampler_step(&copy) == step);
-            CHECK(must_next(&copy, out[0]) ==
-                  must_next(&s, out[1]));
+            CHECK(must_next(&copy, out[0]) == must_next(&s, out[1]));
             CHECK(memcmp(out[0], out[1], 4 * sizeof out[0][0]) == 0);
         }
     }
@@ -284,11 +283,11 @@ static void check_mismatch(uint32_t order, uint32_t partition, uint32_t tail)
     int carry = tail == STATESAMPLER_TAIL_CARRY;
     start(&saver, &d, 11);
     must_save(&saver, state);
-#define FOREIGN                                                           \
-    do {                                                                  \
-        e.epoch = 77;                                                     \
-        start(&s, &e, 3);                                                 \
-        refused(&s, state, BYTES, STATESAMPLER_EMISMATCH);                \
+#define FOREIGN \
+    do { \
+        e.epoch = 77; \
+        start(&s, &e, 3); \
+        refused(&s, state, BYTES, STATESAMPLER_EMISMATCH); \
     } while (0)
     for (bit = 0; bit < 64; bit++) {
         e = d;
@@ -299,8 +298,7 @@ static void check_mismatch(uint32_t order, uint32_t partition, uint32_t tail)
         FOREIGN;
         e = d;
         e.num_samples ^= (uint64_t)1 << bit;
-        if (e.num_samples <= STATESAMPLER_MAX_SAMPLES &&
-            e.num_samples >= 500)
+        if (e.num_samples <= STATESAMPLER_MAX_SAMPLES && e.num_samples >= 500)
             FOREIGN;
     }
     e = d;
@@ -573,8 +571,8 @@ static void check_fields(void)
         impossible(&d, FORGE_POSITION, 0);
     }
     /* Global batches that are too large. */
-    d = describe(STATESAMPLER_ORDER_SHUFFLE,
-                 STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_PAD);
+    d = describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED,
+                 STATESAMPLER_TAIL_PAD);
     build(&d, 0, 0, 0);
     forge_put(model, FORGE_WORLD_SIZE, 0x80000000u);
     forge_put(model, FORGE_BATCH_SIZE, 0x7fffffffu);
@@ -615,9 +613,9 @@ static void check_beginning(void)
 static void check_dropped_step(void)
 {
     statesampler s, fresh;
-    statesampler_desc d = describe(STATESAMPLER_ORDER_SHUFFLE,
-                                   STATESAMPLER_PARTITION_INTERLEAVED,
-                                   STATESAMPLER_TAIL_PAD);
+    statesampler_desc d =
+        describe(STATESAMPLER_ORDER_SHUFFLE, STATESAMPLER_PARTITION_INTERLEAVED,
+                 STATESAMPLER_TAIL_PAD);
     unsigned char state[BYTES];
     uint64_t out[2][4];
     start(&s, &d, 84);

@@ -82,8 +82,8 @@ static uint64_t ask_mix(uint64_t hash, uint64_t k)
     hash = add(hash, source + (uint64_t)(code + 100));
     for (i = 0; i < count; i++)
         hash = add(hash, out[i]);
-    code = statesampler_mix_locate(mix, (uint32_t)(k % SOURCES), k, &turn,
-                                   &place);
+    code =
+        statesampler_mix_locate(mix, (uint32_t)(k % SOURCES), k, &turn, &place);
     hash = add(hash, code == 0 ? turn : 7);
     hash = add(hash, statesampler_mix_offset(mix, (uint32_t)(k % SOURCES)));
     code = statesampler_mix_save(mix, state, sizeof state);
@@ -216,7 +216,8 @@ static void begin_shared(int reduced)
         {99991, 5, 0, 0, 1, 4, 7, STATESAMPLER_ORDER_SHUFFLE,
          STATESAMPLER_PARTITION_BLOCKED, STATESAMPLER_TAIL_DROP, 0, 0, 0},
         {777, 5, 0, 0, 0, 2, 10, STATESAMPLER_ORDER_REPLACEMENT,
-         STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_PAD, 0, 0, 0}};
+         STATESAMPLER_PARTITION_INTERLEAVED, STATESAMPLER_TAIL_PAD, 0, 0, 0},
+    };
     unsigned i;
     const char *folder = getenv("TMPDIR");
     shared.rounds = reduced ? 3000 : 5000;

@@ -70,8 +70,7 @@ static void wait_for(int64_t time)
             info.si_pid != 0)
             return;
         now = used_by(clock);
-    } while (now >= 0 && now - begin < time &&
-             nanosleep(&moment, NULL) == 0);
+    } while (now >= 0 && now - begin < time && nanosleep(&moment, NULL) == 0);
 }
 
 /* Passes on standard input; 0 if there is none. */

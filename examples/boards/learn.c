@@ -26,7 +26,7 @@
 typedef char record_fits[RECORD <= SLOTS_MAX_RECORD ? 1 : -1];
 
 static unsigned char saved[RECORD]; /* what is in a slot */
-static int32_t weights[WEIGHTS]; /* 65,536 is 1 */
+static int32_t weights[WEIGHTS];    /* 65,536 is 1 */
 static statesampler sampler;
 
 static void say(const char *what, unsigned number, const char *more)
@@ -133,8 +133,7 @@ static void measure(statesampler *s)
     uint64_t index;
     statesampler_desc desc;
     size_t one;
-    (void)statesampler_describe(saved, STATESAMPLER_STATE_BYTES,
-                                &desc, NULL);
+    (void)statesampler_describe(saved, STATESAMPLER_STATE_BYTES, &desc, NULL);
     desc.epoch = 0;
     desc.batch_size = 1;
     (void)statesampler_init(s, &desc);

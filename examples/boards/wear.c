@@ -57,6 +57,7 @@ int main(void)
                 most_written = written[slot][i];
     }
     printf("%d saves erase a slot %u times, or write its busiest byte %u "
-           "times\n", draws, most_erased, most_written);
+           "times\n",
+           draws, most_erased, most_written);
     return !good;
 }

@@ -48,8 +48,7 @@ static inline int buckets_init(statesampler_mix *mix,
 
         one.num_samples = buckets[b].sequences;
         one.stream += b;
-        one.batch_size =
-            budget / (buckets[b].longest ? buckets[b].longest : 1);
+        one.batch_size = budget / (buckets[b].longest ? buckets[b].longest : 1);
         one.tail = STATESAMPLER_TAIL_UNEVEN;
         if (one.batch_size == 0) {
             return BUCKETS_EBUDGET;

@@ -22,8 +22,8 @@ STATESAMPLER_WRAP_BEGIN
 #define EDITS_EBACK (-1703)
 
 typedef struct edit {
-    uint64_t position; /* where it was made */
-    uint64_t length;   /* of the epoch from then on */
+    uint64_t position;       /* where it was made */
+    uint64_t length;         /* of the epoch from then on */
     uint64_t first, added;   /* added ids: first, first + 1, ... */
     uint64_t begin, removed; /* or removed ids: out[begin], ... */
 } edit;
@@ -36,10 +36,10 @@ typedef struct edit_out {
 
 typedef struct edits {
     uint64_t seed, epoch, count;
-    uint64_t ids;      /* that were ever added: 2^62 at most */
-    uint64_t num_out;  /* that were removed */
-    edit *made;        /* `count` of them */
-    edit_out *out;     /* `num_out` of them, edit by edit */
+    uint64_t ids;     /* that were ever added: 2^62 at most */
+    uint64_t num_out; /* that were removed */
+    edit *made;       /* `count` of them */
+    edit_out *out;    /* `num_out` of them, edit by edit */
     uint64_t max_made, max_out;
 } edits;
 
@@ -220,16 +220,14 @@ static inline uint64_t edits_position(const edits *all, uint64_t k, uint64_t id)
     uint64_t p, left;
     statesampler_perm perm;
 
-    p = e->added > 0 && id >= e->first
-            ? e->length - e->added + (id - e->first)
-            : edits_position(all, k - 1, id);
+    p = e->added > 0 && id >= e->first ? e->length - e->added + (id - e->first)
+                                       : edits_position(all, k - 1, id);
     if (e->added > 0 && p >= e->position) {
         perm = edits_perm(all, k);
         p = e->position + statesampler_perm_inverse(&perm, p - e->position);
     }
     for (left = e->removed; p >= e->length && left > 0; left--)
-        p = edits_position(all, k - 1,
-                           all->out[e->begin + (p - e->length)].id);
+        p = edits_position(all, k - 1, all->out[e->begin + (p - e->length)].id);
     return p;
 }
 
@@ -306,8 +304,7 @@ static inline uint64_t edits_read(const unsigned char **from)
    smaller. */
 static inline int edits_save(const edits *all, void *out, size_t size)
 {
-    const size_t needed =
-        EDITS_BYTES((size_t)all->count, (size_t)all->num_out);
+    const size_t needed = EDITS_BYTES((size_t)all->count, (size_t)all->num_out);
     unsigned char *to = (unsigned char *)out;
     uint64_t i;
 

@@ -31,7 +31,8 @@ static inline uint64_t groups_positions(const groups *g)
         return 0;
     whole = g->prompts - g->prompts % g->batch;
     return whole > STATESAMPLER_MAX_SAMPLES / g->copies / g->reuse
-               ? 0 : whole * g->copies * g->reuse;
+               ? 0
+               : whole * g->copies * g->reuse;
 }
 
 /* The place of a position's prompt in the epoch's order. */

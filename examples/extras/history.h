@@ -50,10 +50,10 @@ STATESAMPLER_WRAP_BEGIN
 #define HISTORY_EOTHER (-1403)
 #define HISTORY_EEVENT (-1404)
 
-/* What an event is, and the words that it has after its place. */
+/* What an event is, and the words that it has after its place. An epoch that a
+   mix begins is its own and those of its sources. */
 #define HISTORY_SEEK 1    /* the step, or turn, that was sought */
-#define HISTORY_EPOCH 2   /* the epoch that was begun; of a mix: its own, and
-                             those of its sources */
+#define HISTORY_EPOCH 2   /* the epoch that was begun */
 #define HISTORY_SHAPE 3   /* world_size; batch_size, and 2^32 for drop_last */
 #define HISTORY_LENGTH 4  /* num_samples */
 #define HISTORY_RANKS 5   /* of a mix: world_size */
@@ -63,8 +63,8 @@ STATESAMPLER_WRAP_BEGIN
    other batch sizes, takes as much as two.) */
 #define HISTORY_BYTES(events) \
     (STATESAMPLER_STATE_BYTES + sizeof(char[64]) + sizeof(char[40]) * (events))
-#define HISTORY_MIX_BYTES(sources, events)                 \
-    (sizeof(char[104]) + sizeof(char[128]) * (sources) +   \
+#define HISTORY_MIX_BYTES(sources, events) \
+    (sizeof(char[104]) + sizeof(char[128]) * (sources) + \
      (sizeof(char[24]) + sizeof(char[8]) * (((sources) + 1) / 2)) * (events))
 
 /* What was noted. */
@@ -564,16 +564,16 @@ static inline int history_first(history_walk *walk)
     const history_event shape =
         history_event_at(log, 16 + history_state_bytes(log));
     statesampler_desc desc;
-    int code = statesampler_describe(state, STATESAMPLER_STATE_BYTES, &desc,
-                                     NULL);
+    int code =
+        statesampler_describe(state, STATESAMPLER_STATE_BYTES, &desc, NULL);
 
     if (code != STATESAMPLER_OK)
         return code;
     desc.drop_last = (uint32_t)(history_word(shape.words + 8) >> 32);
     code = statesampler_init(&walk->sampler, &desc);
     if (code == STATESAMPLER_OK)
-        code = statesampler_load(&walk->sampler, state,
-                                 STATESAMPLER_STATE_BYTES);
+        code =
+            statesampler_load(&walk->sampler, state, STATESAMPLER_STATE_BYTES);
     walk->stretch.at = 16 + history_state_bytes(log) + shape.size;
     return code;
 }
@@ -594,8 +594,8 @@ static inline int history_next(history_walk *walk)
         const history_event event =
             history_event_at(&stretch->log, stretch->at);
 
-        code = history_go(&stretch->log, &walk->sampler, event.epoch,
-                          event.step);
+        code =
+            history_go(&stretch->log, &walk->sampler, event.epoch, event.step);
         if (code == STATESAMPLER_OK)
             code = history_apply(&walk->sampler, &event);
         stretch->at += event.size;
@@ -777,8 +777,8 @@ static inline int history_read(history_log *log, size_t *used,
     found.size = (size_t)history_word(from + 8) - 8;
     code = history_check_bytes(&found);
     if (code == STATESAMPLER_OK && found.num_sources == 0) {
-        code = statesampler_describe(from + 16, STATESAMPLER_STATE_BYTES,
-                                     &desc, NULL);
+        code = statesampler_describe(from + 16, STATESAMPLER_STATE_BYTES, &desc,
+                                     NULL);
         found.carry = desc.tail == STATESAMPLER_TAIL_CARRY;
     }
     if (code == STATESAMPLER_OK) {
@@ -1021,8 +1021,8 @@ static inline int history_mix_start(statesampler_mix *mix,
 static inline int history_mix_is_at(const statesampler_mix *mix, uint64_t epoch,
                                     const uint64_t *epochs)
 {
-    int same = statesampler_mix_epoch(mix) == epoch &&
-               statesampler_mix_turn(mix) == 0;
+    int same =
+        statesampler_mix_epoch(mix) == epoch && statesampler_mix_turn(mix) == 0;
     uint32_t i;
 
     for (i = 0; i < mix->num_sources; i++) {
@@ -1263,8 +1263,8 @@ static inline void history_divide(unsigned char *turns, unsigned char *weights,
             const uint32_t all = history_number(turns, i);
             const uint32_t weight = history_number(weights, i);
             const uint32_t left = weight - history_number(weights, i + bit);
-            const uint32_t its = (uint32_t)(
-                ((uint64_t)all * left + weight / 2) / weight);
+            const uint32_t its =
+                (uint32_t)(((uint64_t)all * left + weight / 2) / weight);
 
             history_set_number(turns, i, its);
             history_set_number(turns, i + bit, all - its);
@@ -1363,8 +1363,7 @@ static inline int history_share_turns(history_mix_walk *walk, uint32_t turns)
             tick += (turns - sum) * walk->period / going;
         } else {
             high = tick;
-            tick -= going == 0 ? tick
-                               : (sum - turns) * walk->period / going;
+            tick -= going == 0 ? tick : (sum - turns) * walk->period / going;
         }
         if (tick <= low || tick >= high || (++guesses > 8 && guesses % 2 == 0))
             tick = low + (high - low) / 2;
@@ -1519,8 +1518,8 @@ static inline int history_mix_apply(history_mix_walk *walk,
         walk->epoch = history_word(event->words);
         return history_mix_start(mix, event->words + 8);
     case HISTORY_RANKS:
-        return statesampler_mix_reshape(
-            mix, 0, (uint32_t)history_word(event->words));
+        return statesampler_mix_reshape(mix, 0,
+                                        (uint32_t)history_word(event->words));
     case HISTORY_WEIGHTS:
         history_set_weights(walk->weights, event->words, mix->num_sources);
         return statesampler_mix_weigh(mix, walk->weights);
@@ -1697,10 +1696,10 @@ static inline int history_mix_same_place(history_mix_walk *walk,
     uint32_t i, weight, its;
 
     for (i = 0; i < walk->mix.num_sources; i++) {
-        const unsigned char *one = (const unsigned char *)
-            statesampler_mix_source_in(own, i, &weight);
-        const unsigned char *two = (const unsigned char *)
-            statesampler_mix_source_in(other, i, &its);
+        const unsigned char *one =
+            (const unsigned char *)statesampler_mix_source_in(own, i, &weight);
+        const unsigned char *two =
+            (const unsigned char *)statesampler_mix_source_in(other, i, &its);
 
         /* The byte before is of flags: whether it has ended an epoch. */
         if (weight != its || one[-4] != two[-4] ||
@@ -1845,8 +1844,7 @@ static inline int history_misses(history_walk *own, const statesampler *last,
     statesampler_place place;
     int code;
 
-    own->stretch.log.carry =
-        own->sampler.run.tail == STATESAMPLER_TAIL_CARRY;
+    own->stretch.log.carry = own->sampler.run.tail == STATESAMPLER_TAIL_CARRY;
     own->stretch.begin_epoch = statesampler_epoch(&own->sampler);
     own->stretch.begin_step = statesampler_step(&own->sampler);
     own->stretch.end_epoch = statesampler_epoch(last);
@@ -1882,14 +1880,13 @@ static inline int history_mix_locate(history_mix_walk *walk, uint64_t epoch,
     else if (statesampler_epoch(s) != own_epoch)
         return STATESAMPLER_ERANGE_DROPPED;
     if (code == STATESAMPLER_OK)
-        code = statesampler_mix_locate(&walk->mix, source, index, &when,
-                                       &found);
-    if (code == STATESAMPLER_OK &&
-        !history_served(&walk->stretch, epoch, when))
+        code =
+            statesampler_mix_locate(&walk->mix, source, index, &when, &found);
+    if (code == STATESAMPLER_OK && !history_served(&walk->stretch, epoch, when))
         code = STATESAMPLER_ERANGE_SERVED;
     if (code != STATESAMPLER_OK && s->run.tail == STATESAMPLER_TAIL_PAD)
-        code = history_mix_find_padding(walk, epoch, source, index, &when,
-                                        &found);
+        code =
+            history_mix_find_padding(walk, epoch, source, index, &when, &found);
     if (code == STATESAMPLER_OK) {
         *turn = when;
         *place = found;

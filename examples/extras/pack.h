@@ -104,8 +104,10 @@ static inline void pack_plan(packer *p)
     for (i = 0; i < count; i++)
         p->plan.lengths[i] = fit_length(p->lengths, p->width, p->samples[i]);
     fit_bins(&p->plan, (uint32_t)count);
-    fit_shuffle(&p->plan, statesampler_sample_seed(
-        &p->sampler, statesampler_epoch(&p->sampler), p->samples[0]));
+    fit_shuffle(&p->plan,
+                statesampler_sample_seed(&p->sampler,
+                                         statesampler_epoch(&p->sampler),
+                                         p->samples[0]));
 }
 
 /* Goes so many packs on. Each turn passes a plan; at the end of an epoch is one

@@ -72,9 +72,9 @@ static inline uint32_t recall_sources(const void *state, size_t size)
 static inline int recall_source(const void *state, size_t i,
                                 statesampler_desc *desc, uint32_t *weight)
 {
-    return statesampler_describe(
-        statesampler_mix_source_in(state, (uint32_t)i, weight),
-        STATESAMPLER_STATE_BYTES, desc, NULL);
+    return statesampler_describe(statesampler_mix_source_in(state, (uint32_t)i,
+                                                            weight),
+                                 STATESAMPLER_STATE_BYTES, desc, NULL);
 }
 
 /* Initialises the sources, each at the start of its present epoch. */
@@ -118,8 +118,8 @@ static inline int recall_present(statesampler_mix *mix,
            in desc.epoch, so it begins by as much before that. */
         statesampler_begin(s, 2 * desc.epoch - statesampler_epoch(s));
     }
-    if (statesampler_mix_init(mix, mix->sources, mix->num_sources,
-                              mix->stop) != STATESAMPLER_OK ||
+    if (statesampler_mix_init(mix, mix->sources, mix->num_sources, mix->stop) !=
+            STATESAMPLER_OK ||
         statesampler_mix_seek(mix, turn) != STATESAMPLER_OK ||
         statesampler_mix_save(mix, scratch, size) != STATESAMPLER_OK)
         return 0;

@@ -28,7 +28,7 @@ typedef struct recorder {
                           no other ranks or batch sizes from the state to the
                           steps that are asked for; or, if they come before it,
                           from the start of their epoch to the state */
-    uint32_t num_sources;            /* 0: a sampler's state */
+    uint32_t num_sources; /* 0: a sampler's state */
     statesampler sampler;
     statesampler_mix mix;
 } recorder;
@@ -115,7 +115,8 @@ static inline int recorder_open(recorder *r, statesampler_source *sources,
 static inline uint64_t recorder_epoch(recorder r, uint64_t step)
 {
     return r.num_sources == 0 && statesampler_seek(&r.sampler, step) == 0
-               ? statesampler_epoch(&r.sampler) : r.epoch;
+               ? statesampler_epoch(&r.sampler)
+               : r.epoch;
 }
 
 /* A rank's samples in a step; `batch` has room for batch_size. *source is the
@@ -134,7 +135,8 @@ static inline int recorder_at(recorder *r, uint64_t step, uint32_t rank,
         code = statesampler_reshape(&r->sampler, rank, r->world_size,
                                     r->batch_size);
         return code != STATESAMPLER_OK
-                   ? code : statesampler_at(&r->sampler, step, batch, count);
+                   ? code
+                   : statesampler_at(&r->sampler, step, batch, count);
     }
     code = statesampler_mix_reshape(&r->mix, rank, r->world_size);
     if (code == STATESAMPLER_OK)

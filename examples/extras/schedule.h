@@ -110,7 +110,7 @@ typedef struct schedule {
     uint32_t *weights; /* of the present stage, as mix_weigh takes them; the
                           first is 0: not known */
     uint32_t num_sources;
-    uint32_t started; /* private: whether epochs at turn 0 are known */
+    uint32_t started;    /* private: whether epochs at turn 0 are known */
     uint64_t begin, end; /* the first turn of the stage, and of the next one */
     /* Private: the first turn that schedule_at knew at first; whether shares of
        the stage are of tokens; whether it began in mid-run; the mix's base when
@@ -336,9 +336,9 @@ static inline int64_t schedule_tokens(const schedule *s, uint32_t turns)
 
         if (source->part == 0 || schedule_is_far_ahead(source))
             continue;
-        planned = schedule_bound(
-            planned - schedule_in_turns(source, source->owed),
-            SCHEDULE_MOST_OWED);
+        planned =
+            schedule_bound(planned - schedule_in_turns(source, source->owed),
+                           SCHEDULE_MOST_OWED);
         sum += ((uint64_t)source->part << 31) / source->mean;
     }
     sum += sum == 0; /* all are far ahead: more is owed than can be planned */
@@ -786,8 +786,8 @@ static inline int schedule_begin_mix(const schedule *s, statesampler_mix *mix)
         mix->sources[i].weight = mix->sources[i].in_mix.weight;
         statesampler_begin(&mix->sources[i].sampler, s->sources[i].epoch);
     }
-    code = statesampler_mix_init(mix, mix->sources, mix->num_sources,
-                                 mix->stop);
+    code =
+        statesampler_mix_init(mix, mix->sources, mix->num_sources, mix->stop);
     mix->epoch = epoch;
     return code;
 }

@@ -45,7 +45,7 @@ typedef struct shard {
 
 /* Set the first four, and everything else to 0. */
 typedef struct shards {
-    const char *folder; /* stays yours */
+    const char *folder;      /* stays yours */
     uint32_t length, window; /* at least 1 each */
     uint64_t seed;
     uint32_t count, open, peak; /* peak: most open at once */
@@ -269,8 +269,7 @@ static inline void shards_begin(shards *all, uint64_t epoch)
     statesampler_perm_init(&perm, all->count, all->seed, epoch, 0);
     statesampler_perm_fill(&perm, 0, 1, all->order, all->count);
     for (i = 0; i < all->count; i++)
-        all->start[i + 1] =
-            all->start[i] + all->file[all->order[i]].sequences;
+        all->start[i + 1] = all->start[i] + all->file[all->order[i]].sequences;
 }
 
 /* Which shard of the shuffled order holds this number: the last one that starts
@@ -291,8 +290,8 @@ static inline uint32_t shards_search(const shards *all, uint64_t number)
 
 /* The shard k at a position, and the number of the sequence in it; else 0.
    EPOSITION: the epoch has no such position. */
-static inline int shards_find(const shards *all, uint64_t position,
-                              uint32_t *k, uint64_t *place)
+static inline int shards_find(const shards *all, uint64_t position, uint32_t *k,
+                              uint64_t *place)
 {
     uint32_t slot, from, to = all->count;
     uint64_t first, number;
@@ -307,8 +306,8 @@ static inline int shards_find(const shards *all, uint64_t position,
     if (to - from > all->window)
         to = from + all->window;
     first = all->start[from];
-    statesampler_perm_init(&perm, all->start[to] - first, all->seed,
-                           all->epoch, 1 + from);
+    statesampler_perm_init(&perm, all->start[to] - first, all->seed, all->epoch,
+                           1 + from);
     number = first + statesampler_perm_at(&perm, position - first);
     slot = shards_search(all, number);
     *k = (uint32_t)all->order[slot];
@@ -334,8 +333,9 @@ static inline int shards_read(shards *all, uint32_t k, uint64_t place,
         code = shards_map(all, k);
     }
     if (code == STATESAMPLER_OK)
-        *tokens = (const uint16_t *)((const char *)all->file[k].map +
-                                     SHARDS_HEADER) + place * all->length;
+        *tokens =
+            (const uint16_t *)((const char *)all->file[k].map + SHARDS_HEADER) +
+            place * all->length;
     return code;
 }
 

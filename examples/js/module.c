@@ -111,8 +111,8 @@ WEB(void, give_uint32, (size_t count))
     size_t i;
 
     for (i = 0; i < count; i += 4)
-        four[i / 4] = __builtin_shufflevector(four[i / 2], four[i / 2 + 1],
-                                              0, 2, 4, 6);
+        four[i / 4] =
+            __builtin_shufflevector(four[i / 2], four[i / 2 + 1], 0, 2, 4, 6);
 }
 
 /* The same as doubles, which hold every number below 2^53. */
@@ -177,19 +177,18 @@ WEB(void, perm_fill, (uint64_t first, uint64_t stride, size_t count))
 /* --- sampler -------------------------------------------------------------- */
 
 /* The fields of a description, as parameters. */
-#define FIELDS                                                            \
+#define FIELDS \
     uint64_t num_samples, uint64_t seed, uint64_t epoch, uint64_t stream, \
-        uint64_t chunk_size, uint64_t window, uint32_t rank,              \
-        uint32_t world_size, uint32_t batch_size, uint32_t order,         \
+        uint64_t chunk_size, uint64_t window, uint32_t rank, \
+        uint32_t world_size, uint32_t batch_size, uint32_t order, \
         uint32_t partition, uint32_t tail, uint32_t drop_last
-#define DESC                                                        \
-    {                                                               \
-        .num_samples = num_samples, .seed = seed, .epoch = epoch,   \
-        .stream = stream, .rank = rank, .world_size = world_size,   \
-        .batch_size = batch_size, .order = order,                   \
-        .partition = partition, .tail = tail,                       \
-        .drop_last = drop_last, .chunk_size = chunk_size,           \
-        .window = window                                            \
+#define DESC \
+    { \
+        .num_samples = num_samples, .seed = seed, .epoch = epoch, \
+        .stream = stream, .rank = rank, .world_size = world_size, \
+        .batch_size = batch_size, .order = order, .partition = partition, \
+        .tail = tail, .drop_last = drop_last, .chunk_size = chunk_size, \
+        .window = window \
     }
 
 /* Sets up a source for mix_init; or a sampler, which has no weight. */
@@ -505,8 +504,8 @@ static ssmp_mixture_state mixture_state;
 /* Returns how many datasets a state has, or an error. */
 WEB(int, mixture_read, (size_t size))
 {
-    const int code = ssmp_mixture_read(&mixture_state,
-                                       (const unsigned char *)out, size);
+    const int code =
+        ssmp_mixture_read(&mixture_state, (const unsigned char *)out, size);
 
     return code < 0 ? code : (int)mixture_state.head.num_sources;
 }

@@ -120,8 +120,7 @@ WEB(int, begin, (history *h, statesampler *s, uint64_t epoch))
 WEB(int, reshape, (history *h, statesampler *s, uint32_t rank,
                    uint32_t world_size, uint32_t batch_size))
 {
-    return history_reshape(history_behind(h), s, rank, world_size,
-                           batch_size);
+    return history_reshape(history_behind(h), s, rank, world_size, batch_size);
 }
 
 WEB(int, resize, (history *h, statesampler *s,
@@ -203,9 +202,9 @@ WEB(int, mix_load, (history *h, statesampler_mix *mix,
     mix_at(mix);
     h->log.size = 0;
     if (used > 0) {
-        code = history_mix_load(history_behind(h), mix, bytes,
-                                (size_t)used, bytes + used,
-                                size - (size_t)used, sources, weights, scratch);
+        code = history_mix_load(history_behind(h), mix, bytes, (size_t)used,
+                                bytes + used, size - (size_t)used, sources,
+                                weights, scratch);
     } else if (used == 0) {
         code = statesampler_mix_load(mix, bytes, size);
         if (code == STATESAMPLER_OK)
@@ -220,7 +219,7 @@ WEB(int, mix_load, (history *h, statesampler_mix *mix,
 typedef struct reading {
     history_walk walk;
     history_mix_walk mix_walk;
-    statesampler served; /* by `at` */
+    statesampler served;        /* by `at` */
     const unsigned char *state; /* behind the history */
     size_t size;
 } reading;
@@ -242,9 +241,8 @@ static int schedule_before(const unsigned char *bytes, size_t size);
 WEB(int, find, (const unsigned char *bytes, size_t size))
 {
     const int begin = schedule_before(bytes, size);
-    const int used = begin < 0 ? begin
-                               : state_behind(bytes + begin,
-                                              size - (size_t)begin);
+    const int used =
+        begin < 0 ? begin : state_behind(bytes + begin, size - (size_t)begin);
     statesampler_mix_place mix = {0, 0, 0, 0, 0};
     statesampler_place place = {0, 0, 0, 0};
     statesampler_desc desc;
@@ -261,8 +259,8 @@ WEB(int, find, (const unsigned char *bytes, size_t size))
     words[0] = used == 0 ? 0 : history_word(bytes - used) >> 32;
     from = statesampler_mix_state_in(bytes, &from_size);
     if (from != bytes &&
-        (size % 8 != 0 || history_word(bytes + size - 8) !=
-                              ssmp_state_hash(bytes, size - 8)))
+        (size % 8 != 0 ||
+         history_word(bytes + size - 8) != ssmp_state_hash(bytes, size - 8)))
         return STATESAMPLER_ECORRUPT_CHECK;
     code = statesampler_mix_describe(from, from_size, 0, NULL, &mix);
     words[1] = mix.epoch;
@@ -369,8 +367,8 @@ WEB(int, at, (reading *r, uint32_t rank, uint64_t epoch, uint64_t step))
 WEB(int, skipped, (reading *r, uint64_t epoch, uint64_t step))
 {
     const history_stretch *stretch = stretch_of(r);
-    const int skipped = history_skipped(stretch, epoch, step) &&
-                        web_at(r, 0, epoch, step) > 0;
+    const int skipped =
+        history_skipped(stretch, epoch, step) && web_at(r, 0, epoch, step) > 0;
 
     memcpy(words, &stretch->from_epoch, 32); /* to to_step */
     return skipped;
@@ -523,9 +521,9 @@ WEB(int, schedule_locate, (schedule *s, statesampler_mix *mix, uint32_t source,
                            uint64_t index))
 {
     statesampler_place place = {0, 0, 0, 0};
-    const int code = schedule_locate(schedule_behind(s), mix_at(mix), source,
-                                     index, 10000, &words[4], &place, ask_plan,
-                                     NULL);
+    const int code =
+        schedule_locate(schedule_behind(s), mix_at(mix), source, index, 10000,
+                        &words[4], &place, ask_plan, NULL);
 
     return tell_place(code, place.step, &place);
 }

@@ -5,7 +5,7 @@
 
 /* Declares and exports a function. In C it has another name, as it may be named
    as one that it calls. */
-#define WEB(type, name, parameters)                                 \
+#define WEB(type, name, parameters) \
     __attribute__((export_name(#name))) type web_##name parameters; \
     type web_##name parameters
 

@@ -40,8 +40,8 @@ static int broken_load(statesampler *s, const void *state, size_t size)
     return code;
 }
 
-static int broken_mix_next(statesampler_mix *mix, uint64_t *out,
-                           size_t *count, uint32_t *source)
+static int broken_mix_next(statesampler_mix *mix, uint64_t *out, size_t *count,
+                           uint32_t *source)
 {
     int more;
 
@@ -53,8 +53,7 @@ static int broken_mix_next(statesampler_mix *mix, uint64_t *out,
     return more;
 }
 
-static uint64_t broken_perm_at(const statesampler_perm *perm,
-                               uint64_t position)
+static uint64_t broken_perm_at(const statesampler_perm *perm, uint64_t position)
 {
     return statesampler_perm_at(perm, position == 3 ? 0 : position);
 }

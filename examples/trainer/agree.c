@@ -82,7 +82,6 @@ int agree_same(uint64_t value)
 {
     uint64_t most[2] = {value, ~value}; /* the maximum, and ~ the minimum */
 
-    MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX,
-                  MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     return most[0] == ~most[1];
 }

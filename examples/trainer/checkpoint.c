@@ -30,7 +30,7 @@ typedef struct saved {
     run *r;
     const char *path;
     int take;
-    int ends; /* it is of another run, or cannot be read: the run ends, as
+    int ends;      /* it is of another run, or cannot be read: the run ends, as
                  falling back to an older checkpoint would be wrong */
     int lacks_log; /* it is intact, but the log is not as at its save */
     FILE *file;
@@ -49,7 +49,8 @@ static const char *cannot_open(const saved *s, const char *what)
 {
     if (errno == ENOENT && s->r && s->r->rank > 0)
         return complain("process %d does not see %s: all machines must share "
-                        "CHECKPOINT.DIR", s->r->rank, s->path);
+                        "CHECKPOINT.DIR",
+                        s->r->rank, s->path);
     return cannot(what, s->path);
 }
 
@@ -133,8 +134,8 @@ static const char *write_part(saved *s, uint64_t place, void *bytes,
     return "";
 }
 
-static const char *read_part(saved *s, uint64_t place, void *bytes,
-                             size_t size, const char *name)
+static const char *read_part(saved *s, uint64_t place, void *bytes, size_t size,
+                             const char *name)
 {
     const int found = fseeko(s->file, (off_t)place, SEEK_SET) == 0;
     uint64_t was;
@@ -176,15 +177,17 @@ static const char *move_tensors(saved *s, int arrays, move_part *move)
 static void make_head(saved *s)
 {
     run *r = s->r;
-    const checkpoint_head fields = {.format = FORMAT,
-                                .step = r->step,
-                                .skipped = r->skipped,
-                                .texts = r->text.hash,
-                                .log_bytes = r->log_bytes,
-                                .log_hash = r->log_hash,
-                                .feed_bytes = feed_state_bytes(&r->feed),
-                                .loss_scale = r->scaler.scale,
-                                .unskipped = r->scaler.unskipped};
+    const checkpoint_head fields = {
+        .format = FORMAT,
+        .step = r->step,
+        .skipped = r->skipped,
+        .texts = r->text.hash,
+        .log_bytes = r->log_bytes,
+        .log_hash = r->log_hash,
+        .feed_bytes = feed_state_bytes(&r->feed),
+        .loss_scale = r->scaler.scale,
+        .unskipped = r->scaler.unskipped,
+    };
     char *head;
     size_t size;
     FILE *to = open_memstream(&head, &size);
@@ -331,7 +334,8 @@ static const char *read_head(saved *s)
     if (whole && strncmp(h.format, FORMAT, sizeof h.format) != 0) {
         s->ends = 1;
         return complain("its %.15s is that of another release, which can "
-                        "go on from it", h.format);
+                        "go on from it",
+                        h.format);
     }
     if (h.feed_bytes > most || h.config_bytes > most)
         return "its head is truncated or changed";
@@ -384,8 +388,7 @@ static const char *match(saved *s)
     if (s->take != WEIGHTS && s->head->texts != s->r->text.hash)
         snprintf(config.error, sizeof config.error,
                  "texts are not those of this run");
-    else if (!config_differ(&config, &s->r->config,
-                            (enum config_same)s->take))
+    else if (!config_differ(&config, &s->r->config, (enum config_same)s->take))
         s->ends = 0;
     if (!s->ends)
         return "";
@@ -417,7 +420,8 @@ static const char *restore(saved *s)
     r->scaler.scale = h->loss_scale;
     r->scaler.unskipped = h->unskipped;
     if (r->rank == 0 && strncmp(r->blas, h->blas, sizeof h->blas) != 0)
-        fprintf(stderr, "trainer: %s was saved with another OpenBLAS kernel "
+        fprintf(stderr,
+                "trainer: %s was saved with another OpenBLAS kernel "
                 "(%.255s, now %s): from here on the bits may differ\n",
                 s->path, h->blas, r->blas);
     return "";
@@ -455,7 +459,8 @@ static const char *none_left(const char *dir, const char *intact)
 {
     if (!*intact)
         return complain("no intact checkpoint in %s: choose another "
-                        "CHECKPOINT.DIR", dir);
+                        "CHECKPOINT.DIR",
+                        dir);
     return complain("%s/%s is intact, but log.txt there is missing, empty or "
                     "changed: put the log back, or go on in another "
                     "CHECKPOINT.DIR with CHECKPOINT.EXTEND=%s/%s",
@@ -480,7 +485,8 @@ const char *checkpoint_load(run *r, char name[64])
             return skipped ? none_left(dir, intact) : "";
         if (!r->config.auto_resume)
             return complain("%s has %s of an earlier run: with CHECKPOINT."
-                            "AUTO_RESUME=False choose another DIR", dir, name);
+                            "AUTO_RESUME=False choose another DIR",
+                            dir, name);
         snprintf(path, sizeof path, "%s/%s", dir, name);
         wrong = load(&s);
         if (!*wrong) /* who renamed it may have been killed before flushing */

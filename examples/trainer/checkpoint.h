@@ -19,7 +19,7 @@ typedef struct checkpoint_head {
     uint64_t feed_bytes, config_bytes;
     double loss_scale;
     int64_t unskipped;
-    char blas[256];               /* OpenBLAS's kernels */
+    char blas[256]; /* OpenBLAS's kernels */
 } checkpoint_head;
 
 /* All processes must call this, and the functions below. Returns "" or an

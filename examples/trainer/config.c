@@ -29,7 +29,7 @@
 #define RATES NUMBER "[0, 1000000]"
 #define TEXT "printable text with a length in "
 
-#define SIZE(field) sizeof ((struct trainer_config *)0)->field
+#define SIZE(field) sizeof((struct trainer_config *)0)->field
 /* A row, not columns: */
 /* clang-format off */
 #define KEY(kind, field, path, allowed, same, meaning, ...) \
@@ -140,8 +140,8 @@ static bool is_in_range(const struct config_key *key, double value)
 static bool is_text(const char *text)
 {
     static const char *const hidden[] = {
-        "\xe2\x80\xa8", "\xe2\x80\xa9", /* line breaks */
-        "\xef\xbb\xbf", "\xef\xbf\xbe", "\xef\xbf\xbf" /* no characters */
+        "\xe2\x80\xa8", "\xe2\x80\xa9",                 /* line breaks */
+        "\xef\xbb\xbf", "\xef\xbf\xbe", "\xef\xbf\xbf", /* no characters */
     };
     const unsigned char *c;
     size_t i;
@@ -212,7 +212,7 @@ struct reader {
     } sections[CONFIG_SECTIONS]; /* given by this text */
     uint32_t num_sections;
     yaml_parser_t parser;
-    yaml_event_t event;      /* the current one */
+    yaml_event_t event; /* the current one */
 };
 
 /* The current event's line. */
@@ -253,7 +253,7 @@ static bool next_event(struct reader *r, const char *path)
           event->type == YAML_MAPPING_START_EVENT) &&
          (event->data.scalar.anchor || event->data.scalar.tag)))
         return FAIL(path, "an anchor (&), an alias (*) or a tag (!) is not "
-                    "allowed");
+                          "allowed");
     if (event->type == YAML_SCALAR_EVENT &&
         strlen((char *)event->data.scalar.value) != event->data.scalar.length)
         return FAIL(path, "a zero byte is not allowed");
@@ -449,8 +449,7 @@ static bool read_scalar(struct reader *r, const struct config_key *key,
                         const char *path, void *field)
 {
     const char *text = (const char *)r->event.data.scalar.value;
-    const bool plain =
-        r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    const bool plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 
     if (r->event.type != YAML_SCALAR_EVENT)
         return FAIL(path, "must be %s", key->allowed);
@@ -565,7 +564,8 @@ bool config_override(struct trainer_config *config, const char *argument)
         return config_fail(config, -1, argument, "not of the form PATH=VALUE");
     /* A comment would silently cut the value off: DIR would be another. */
     if (strchr(argument, '#'))
-        return config_fail(config, -1, argument, "a # may begin a comment; "
+        return config_fail(config, -1, argument,
+                           "a # may begin a comment; "
                            "write the value in the file");
     snprintf(text, sizeof text, "%.*s: %s", length, argument,
              argument + length + 1);

@@ -14,12 +14,12 @@
 #include <stdio.h>
 
 enum {
-    CONFIG_FILES = 32,        /* items of a list, at most */
-    CONFIG_SCHEDULES = 8,     /* parts of a composite schedule, at most */
-    CONFIG_STRING = 512,      /* bytes of a text, including the 0 */
-    CONFIG_BATCH = 4095,      /* sequences of a step, at most: see reduce.h */
-    CONFIG_ERROR = 1536,      /* bytes of an error, including the 0 */
-    CONFIG_PATH = 256         /* bytes of a path; longer ones are unknown */
+    CONFIG_FILES = 32,    /* items of a list, at most */
+    CONFIG_SCHEDULES = 8, /* parts of a composite schedule, at most */
+    CONFIG_STRING = 512,  /* bytes of a text, including the 0 */
+    CONFIG_BATCH = 4095,  /* sequences of a step, at most: see reduce.h */
+    CONFIG_ERROR = 1536,  /* bytes of an error, including the 0 */
+    CONFIG_PATH = 256     /* bytes of a path; longer ones are unknown */
 };
 
 /* The values of keys that take a word, in the order of the words. */
@@ -29,8 +29,12 @@ enum { CONFIG_FIRST, CONFIG_ALL, CONFIG_RESTART }; /* as STATESAMPLER_STOP_ */
 enum { CONFIG_EPOCH, CONFIG_STEP };
 enum { CONFIG_LINEAR_SCALING, CONFIG_SQRT_SCALING };
 enum {
-    CONFIG_CONSTANT, CONFIG_COSINE, CONFIG_LINEAR, CONFIG_MULTISTEP,
-    CONFIG_STEPS, CONFIG_COMPOSITE
+    CONFIG_CONSTANT,
+    CONFIG_COSINE,
+    CONFIG_LINEAR,
+    CONFIG_MULTISTEP,
+    CONFIG_STEPS,
+    CONFIG_COMPOSITE
 };
 
 /* The kinds of fields. In lists, whole numbers are doubles, too. */
@@ -56,8 +60,13 @@ struct config_curve {
 /* The number of each key: CONFIG_momentum, ... Keys of a curve are in the order
    of their struct. */
 enum {
-    CURVE_NAME, CURVE_VALUE, CURVE_START, CURVE_END, CURVE_VALUES,
-    CURVE_MILESTONES, CURVE_KEYS
+    CURVE_NAME,
+    CURVE_VALUE,
+    CURVE_START,
+    CURVE_END,
+    CURVE_VALUES,
+    CURVE_MILESTONES,
+    CURVE_KEYS
 };
 #define KEY(kind, field, ...) CONFIG_##field,
 #define CURVE(i, ...) \

@@ -173,8 +173,7 @@ static bool check(struct trainer_config *c, const struct rule *rule)
 
 /* Whether each milestone of multistep lies in the run, after the one before,
    and between two values. */
-static bool has_milestones(const struct config_curve *curve,
-                           int64_t num_epochs)
+static bool has_milestones(const struct config_curve *curve, int64_t num_epochs)
 {
     const double *epochs = curve->milestones.items;
     uint64_t i;
@@ -202,7 +201,7 @@ static bool check_curve(struct trainer_config *c, uint32_t part)
         /* It would be divided by 0. */
         {!isfinite(curve_at(c, curve, 0)), CONFIG_auto_scale,
          "cannot scale a schedule whose first rate is 0"},
-        {0}
+        {0},
     };
 
     return check(c, rules);
@@ -246,7 +245,8 @@ static bool check_keys(struct trainer_config *c, int64_t processes)
     const uint64_t files = c->data_paths.count;
     const struct rule rules[] = {
         {c->curve[0].name == CONFIG_COMPOSITE && !is_composed(c),
-         CONFIG_lengths, "composite needs schedulers with names and a length "
+         CONFIG_lengths,
+         "composite needs schedulers with names and a length "
          "for each, whose sum is 1, within 0.001"},
         {!zero && c->nested, CONFIG_optimizer,
          "must be zero, as base_optimizer is there"},
@@ -261,8 +261,7 @@ static bool check_keys(struct trainer_config *c, int64_t processes)
         {c->betas.count != 2, CONFIG_betas, "must have 2 items"},
         {c->hidden_dim % c->num_heads != 0, CONFIG_num_heads,
          "must divide HIDDEN_DIM"},
-        {c->splits > c->num_layers,
-         CONFIG_num_activation_checkpointing_splits,
+        {c->splits > c->num_layers, CONFIG_num_activation_checkpointing_splits,
          "must not be above NUM_LAYERS"},
         {files == 0, CONFIG_data_paths, "needs an item"},
         {c->weights.count != 0 && c->weights.count != files, CONFIG_weights,
@@ -277,7 +276,7 @@ static bool check_keys(struct trainer_config *c, int64_t processes)
          "~ is not expanded here: write the whole path"},
         {c->extend[0] != 0 && c->params_file[0] != 0, CONFIG_extend,
          "not together with MODEL.WEIGHTS_INIT.PARAMS_FILE"},
-        {0}
+        {0},
     };
 
     return check(c, rules);
@@ -312,7 +311,8 @@ bool config_check(struct trainer_config *c, int64_t processes)
     c->world_size = c->num_nodes * c->num_proc_per_node;
     c->global_batch = c->world_size * c->batchsize_per_replica;
     c->splits = c->use_activation_checkpointing
-                    ? c->num_activation_checkpointing_splits : 1;
+                    ? c->num_activation_checkpointing_splits
+                    : 1;
     c->half = c->use_amp && c->opt_level == CONFIG_O1;
     if (!check_keys(c, processes) || !check_curves(c) || !check_used(c))
         return false;

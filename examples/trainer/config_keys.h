@@ -23,8 +23,7 @@
         "the last rate of cosine and linear", 0) \
     KEY(reals, curve[i].values, LR part "values", RATES, RATE, \
         "the rates of multistep and step, in order", {3, {0.1, 0.01, 0.001}}) \
-    KEY(reals, curve[i].milestones, LR part "milestones", \
-        SMALL_COUNT, RATE, \
+    KEY(reals, curve[i].milestones, LR part "milestones", SMALL_COUNT, RATE, \
         "epochs at which multistep changes the rate", {2, {30, 60}})
 #endif
 
@@ -41,12 +40,14 @@ KEY(real, ddp_bucket_cap_mb, "DATA.DDP_BUCKET_CAP_MB", NUMBER "(0, 1024]", FREE,
 KEY(whole, use_stateful_distributed_sampler,
     TRAIN "USE_STATEFUL_DISTRIBUTED_SAMPLER", BOOL, RUN,
     "True: resume at the next batch; False: padding and sharing as in torch, "
-    "and a resume in mid-epoch restarts the epoch", false)
+    "and a resume in mid-epoch restarts the epoch",
+    false)
 KEY(whole, use_debugging_sampler, TRAIN "USE_DEBUGGING_SAMPLER", BOOL, RUN,
     "no shuffle; takes precedence over the stateful sampler", false)
 KEY(whole, drop_last, TRAIN "DROP_LAST", BOOL, RUN,
     "drop the last batch if it is not full; without the stateful sampler "
-    "padding may fill it, and it then repeats sequences", false)
+    "padding may fill it, and it then repeats sequences",
+    false)
 KEY(whole, batchsize_per_replica, TRAIN "BATCHSIZE_PER_REPLICA",
     WHOLE "[1, 1048576]", RUN, "sequences per process and step", 256)
 KEY(whole, data_limit, TRAIN "DATA_LIMIT", "-1 or " COUNT, RUN,
@@ -67,8 +68,10 @@ KEY(whole, amp_type, AMP "AMP_TYPE", "apex", RUN,
 KEY(whole, opt_level, AMP "AMP_ARGS.opt_level", "O0 or O1", RUN,
     "O0: float; O1: half for matrix products, float for the rest", CONFIG_O1)
 KEY(real, loss_scale, AMP "AMP_ARGS.loss_scale",
-    "dynamic or " NUMBER "(0, 16777216]", RUN, "factor of the loss, so that "
-    "small gradients do not vanish; a number: fixed", 0)
+    "dynamic or " NUMBER "(0, 16777216]", RUN,
+    "factor of the loss, so that "
+    "small gradients do not vanish; a number: fixed",
+    0)
 KEY(whole, use_activation_checkpointing,
     RECOMPUTE "USE_ACTIVATION_CHECKPOINTING", BOOL, FREE,
     "recompute activations instead of keeping them", false)
@@ -78,10 +81,12 @@ KEY(whole, num_activation_checkpointing_splits,
 KEY(whole, use_sdp, "MODEL.SHARDED_DDP_SETUP.USE_SDP", BOOL, FREE,
     "ZeRO-2: shard the gradients as well as the optimizer state", false)
 KEY(whole, reduce_buffer_size, "MODEL.SHARDED_DDP_SETUP.reduce_buffer_size",
-    WHOLE "[-1, 1099511627776]", FREE, "with USE_SDP: -1: a process adds up "
+    WHOLE "[-1, 1099511627776]", FREE,
+    "with USE_SDP: -1: a process adds up "
     "its sequences and sends them once per step; else it keeps no sums of "
     "others' tensors and sends each sequence's, so many elements at a time; "
-    "0: one tensor", -1)
+    "0: one tensor",
+    -1)
 KEY(whole, use_grad_clip, "MODEL.GRAD_CLIP.USE_GRAD_CLIP", BOOL, RUN,
     "scale gradients down to MAX_NORM", false)
 KEY(real, norm_type, "MODEL.GRAD_CLIP.NORM_TYPE", "inf or " NUMBER "[1, 1024]",
@@ -175,12 +180,15 @@ KEY(whole, keep, "CHECKPOINT.KEEP", "-1 or " SMALL_COUNT, FREE,
     "the newest checkpoints to keep; -1: all", 3)
 KEY(text, extend, "CHECKPOINT.EXTEND", TEXT "[0, 511]", FREE,
     "a checkpoint: a new run in another DIR goes on from it, with other rates "
-    "or epochs", "")
+    "or epochs",
+    "")
 KEY(whole, num_nodes, "DISTRIBUTED.NUM_NODES", WHOLE "[1, 4096]", RUN,
     "machines of the run", 1)
 KEY(whole, num_proc_per_node, "DISTRIBUTED.NUM_PROC_PER_NODE",
-    WHOLE "[1, 4096]", RUN, "processes per machine; the two define the global "
-    "batch, but the trainer may be started on any number of processes", 8)
+    WHOLE "[1, 4096]", RUN,
+    "processes per machine; the two define the global "
+    "batch, but the trainer may be started on any number of processes",
+    8)
 KEY(whole, manual_gradient_reduction, "DISTRIBUTED.MANUAL_GRADIENT_REDUCTION",
     BOOL, FREE, "reduce gradients after the backward pass, not during it",
     false)

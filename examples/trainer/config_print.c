@@ -86,7 +86,8 @@ void config_keys(FILE *to)
     uint32_t i;
 
     fputs("# Keys of the trainer's configuration\n\n"
-          "| key | default | must be | meaning |\n|---|---|---|---|\n", to);
+          "| key | default | must be | meaning |\n|---|---|---|---|\n",
+          to);
     for (i = 0; i < CONFIG_KEYS; i++) {
         const struct config_key *key = &config_table[i];
 

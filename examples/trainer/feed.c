@@ -16,7 +16,8 @@ static statesampler_desc describe(const feed *f, uint32_t file)
         .stream = file,
         .world_size = (uint32_t)c->world_size,
         .batch_size = (uint32_t)c->batchsize_per_replica,
-        .drop_last = c->drop_last != 0};
+        .drop_last = c->drop_last != 0,
+    };
 
     if (c->use_debugging_sampler) {
         desc.order = STATESAMPLER_ORDER_SEQUENTIAL;
@@ -121,9 +122,9 @@ int feed_end_epoch(feed *f, char *words, size_t size)
         snprintf(words, size, "%" PRIu64 " sequences, each exactly once",
                  f->served.count);
     else
-        snprintf(words, size, "%s%" PRIu64 " sequences; the texts have %"
-                 PRIu64, exact ? "" : "the audit FAILED: ", f->served.count,
-                 there);
+        snprintf(words, size,
+                 "%s%" PRIu64 " sequences; the texts have %" PRIu64,
+                 exact ? "" : "the audit FAILED: ", f->served.count, there);
     statesampler_mix_next(&f->mix, NULL, NULL, NULL);
     memset(&f->served, 0, sizeof f->served);
     return exact;
@@ -162,8 +163,8 @@ const char *feed_load(feed *f, const unsigned char *state, size_t size)
     code = statesampler_mix_load(&f->mix, state, mix);
     if (code != STATESAMPLER_OK)
         return statesampler_error(code);
-    if (feed_at_end(f) || statesampler_mix_epoch(&f->mix) >
-                              (uint64_t)f->config->num_epochs)
+    if (feed_at_end(f) ||
+        statesampler_mix_epoch(&f->mix) > (uint64_t)f->config->num_epochs)
         return "its sampler state is at an epoch's end or past the last epoch";
     if (f->config->use_stateful_distributed_sampler)
         memcpy(&f->served, state + mix, served_bytes(f));

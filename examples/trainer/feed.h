@@ -20,9 +20,9 @@ typedef struct feed {
     uint64_t *batch;              /* of one rank */
     const unsigned char **leaves; /* of a step */
     struct {
-        uint64_t count; /* sequences in this epoch */
+        uint64_t count;                          /* sequences in this epoch */
         statesampler_audit audits[CONFIG_FILES]; /* of each source's own */
-    } served; /* 64-bit numbers only */
+    } served;                                    /* 64-bit numbers only */
     uint64_t again; /* served before a resume that began the epoch again */
 } feed;
 

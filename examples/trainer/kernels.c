@@ -31,8 +31,8 @@ void multiply(real *out, size_t out_stride, matrix a, matrix b, size_t rows,
     cblas_sgemm(
 #endif
         CblasRowMajor, flip(a), flip(b), (blasint)rows, (blasint)cols,
-        (blasint)inner, scale, a.at, (blasint)a.stride, b.at,
-        (blasint)b.stride, 0, out, (blasint)out_stride);
+        (blasint)inner, scale, a.at, (blasint)a.stride, b.at, (blasint)b.stride,
+        0, out, (blasint)out_stride);
 }
 
 /* ---- Sums ---- */
@@ -237,9 +237,9 @@ void layernorm(real *out, const real *in, const real *weight, const real *bias,
     }
 }
 
-void layernorm_back(real *d_in, real *d_weight, real *d_bias,
-                    const real *d_out, const real *in, const real *weight,
-                    size_t rows, size_t cols)
+void layernorm_back(real *d_in, real *d_weight, real *d_bias, const real *d_out,
+                    const real *in, const real *weight, size_t rows,
+                    size_t cols)
 {
     size_t i, j;
 
@@ -329,9 +329,9 @@ void half_expand(real *values, const uint16_t *kept, size_t count)
 
 #ifdef EIGHT_AT_ONCE
     for (; i + 8 <= count; i += 8)
-        _mm256_storeu_ps(values + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                                         (const __m128i *)(const void *)(
-                                             kept + i))));
+        _mm256_storeu_ps(values + i,
+                         _mm256_cvtph_ps(_mm_loadu_si128(
+                             (const __m128i *)(const void *)(kept + i))));
 #endif
     for (; i < count; i++)
         values[i] = (real)half_to_float(kept[i]);

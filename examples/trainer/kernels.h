@@ -30,9 +30,9 @@ void layernorm(real *out, const real *in, const real *weight, const real *bias,
                size_t rows, size_t cols);
 
 /* Adds to d_in; sets d_weight and d_bias. */
-void layernorm_back(real *d_in, real *d_weight, real *d_bias,
-                    const real *d_out, const real *in, const real *weight,
-                    size_t rows, size_t cols);
+void layernorm_back(real *d_in, real *d_weight, real *d_bias, const real *d_out,
+                    const real *in, const real *weight, size_t rows,
+                    size_t cols);
 
 void gelu(real *out, const real *in, size_t count);
 void gelu_back(real *d, const real *in, size_t count); /* in place */

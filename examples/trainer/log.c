@@ -43,7 +43,8 @@ static const char *open_locked(FILE **log, const char *path)
         if (errno != EAGAIN && errno != EACCES)
             return cannot("write", path);
         return complain("cannot write %s: another run is using it; wait for "
-                        "its end, or choose another CHECKPOINT.DIR", path);
+                        "its end, or choose another CHECKPOINT.DIR",
+                        path);
     }
     *log = fdopen(file, "r+b");
     return *log ? "" : cannot("write", path);
@@ -71,7 +72,8 @@ const char *log_open(run *r)
         return complain("%s was not written by the trainer, or its first line "
                         "has changed: choose another CHECKPOINT.DIR, where "
                         "CHECKPOINT.EXTEND can go on from a checkpoint of this "
-                        "one", path);
+                        "one",
+                        path);
     return ferror(r->log) ? cannot("read", path) : "";
 }
 
@@ -103,9 +105,8 @@ const char *log_check(const run *r, int *failed)
 
 const char *log_cut(run *r)
 {
-    if (r->rank == 0 &&
-        (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
-         ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0))
+    if (r->rank == 0 && (fseek(r->log, (long)r->log_bytes, SEEK_SET) != 0 ||
+                         ftruncate(fileno(r->log), (off_t)r->log_bytes) != 0))
         return cannot("write", r->log_path);
     if (r->log_bytes == 0)
         log_line(r, log_begin);

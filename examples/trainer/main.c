@@ -63,7 +63,8 @@ static int read_config(struct trainer_config *c, int world, int count,
         else if (i == 0)
             good = config_read(c, argument);
         else
-            good = config_fail(c, -1, argument, "at most one file is allowed, "
+            good = config_fail(c, -1, argument,
+                               "at most one file is allowed, "
                                "before all keys");
     }
     good = good && config_check(c, world);
@@ -141,7 +142,8 @@ static void take_step(run *r, double started, uint64_t first)
     if (r->step % (uint64_t)r->config.log_frequency != 0)
         return;
     left = ((uint64_t)r->config.num_epochs - epoch) *
-               statesampler_mix_num_turns(mix) - statesampler_mix_turn(mix);
+               statesampler_mix_num_turns(mix) -
+           statesampler_mix_turn(mix);
     left = (uint64_t)((double)left * (MPI_Wtime() - started) /
                       (double)(r->step - first));
     write_left(also, sizeof also, left);
@@ -195,7 +197,8 @@ static void train(run *r)
 
     if (r->rank == 0 && r->config.test_model && r->text.held == 0)
         fputs("trainer: no text has ten sequences, so nothing is held out and "
-              "evaluated\n", stderr);
+              "evaluated\n",
+              stderr);
     while (!is_done(r) && !stopped) {
         take_step(r, started, first);
         stopped = r->reduce.totals[REDUCE_STOPS] != 0;
@@ -238,7 +241,8 @@ static void resume(run *r)
     if (r->rank == 0 && name[0])
         fprintf(stderr, "trainer: resuming from %s\n", name);
     if (r->rank == 0 && r->feed.again > 0)
-        fprintf(stderr, "trainer: without the stateful sampler this epoch "
+        fprintf(stderr,
+                "trainer: without the stateful sampler this epoch "
                 "starts over: %" PRIu64 " sequences are seen twice\n",
                 r->feed.again);
 }
@@ -264,7 +268,8 @@ static void report(run *r)
                        (double)all[process * MEMORY_KINDS + kind] / 1024);
         }
         printf("\nsteps %" PRIu64 ", skipped %" PRIu64 "\ndigest %016" PRIx64
-               "\n", r->step, r->skipped, digest);
+               "\n",
+               r->step, r->skipped, digest);
     }
 }
 

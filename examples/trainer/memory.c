@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 const char *const memory_names[MEMORY_KINDS] = {
-    "weights", "optimizer", "gradients", "activations", "work"};
+    "weights", "optimizer", "gradients", "activations", "work",
+};
 
 uint64_t memory_taken[MEMORY_KINDS];
 

@@ -38,12 +38,14 @@ static void tensors_list(model *m)
         const char *name;
         size_t outputs, inputs;
         int weight, bias;
-    } layers[] = {{"ln1", width, 1, MODEL_NORM, MODEL_NORM},
-                  {"attn.qkv", 3 * width, width, MODEL_MATRIX, MODEL_BIAS},
-                  {"attn.proj", width, width, MODEL_MATRIX, MODEL_BIAS},
-                  {"ln2", width, 1, MODEL_NORM, MODEL_NORM},
-                  {"mlp.fc", mlp, width, MODEL_MATRIX, MODEL_BIAS},
-                  {"mlp.proj", width, mlp, MODEL_MATRIX, MODEL_BIAS}};
+    } layers[] = {
+        {"ln1", width, 1, MODEL_NORM, MODEL_NORM},
+        {"attn.qkv", 3 * width, width, MODEL_MATRIX, MODEL_BIAS},
+        {"attn.proj", width, width, MODEL_MATRIX, MODEL_BIAS},
+        {"ln2", width, 1, MODEL_NORM, MODEL_NORM},
+        {"mlp.fc", mlp, width, MODEL_MATRIX, MODEL_BIAS},
+        {"mlp.proj", width, mlp, MODEL_MATRIX, MODEL_BIAS},
+    };
     const size_t count = BEFORE + m->shape.layers * OF_BLOCK + AFTER;
     char name[32];
     size_t b, i;
@@ -71,11 +73,15 @@ static size_t kept_size(const model_shape *shape, size_t keep)
     const size_t rows = shape->context;
 
     switch (keep) {
-    case KEEP_QKV: return 3 * rows * shape->width;
-    case KEEP_SHARES: return shape->heads * rows * rows;
+    case KEEP_QKV:
+        return 3 * rows * shape->width;
+    case KEEP_SHARES:
+        return shape->heads * rows * rows;
     case KEEP_FC:
-    case KEEP_GELU: return rows * shape->mlp;
-    default: return rows * shape->width;
+    case KEEP_GELU:
+        return rows * shape->mlp;
+    default:
+        return rows * shape->width;
     }
 }
 
@@ -257,8 +263,8 @@ static void norm_back(model *m, const real *in, size_t t)
 {
     real *d_weight = m->gradient, *d_bias = m->gradient + m->shape.width;
 
-    layernorm_back(m->d_stream, d_weight, d_bias, m->d_branch, in,
-                   weight(m, t), m->shape.context, m->shape.width);
+    layernorm_back(m->d_stream, d_weight, d_bias, m->d_branch, in, weight(m, t),
+                   m->shape.context, m->shape.width);
     m->sink(m->context, t + 1, d_bias);
     m->sink(m->context, t, d_weight);
 }

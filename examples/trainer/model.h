@@ -28,8 +28,8 @@ typedef struct model_tensor {
 /* What a block keeps for the backward pass. Under O1 all except the first two
    are kept as halves. */
 enum {
-    KEEP_IN,    /* the residual stream before the block */
-    KEEP_MID,   /* the residual stream between attention and MLP */
+    KEEP_IN,  /* the residual stream before the block */
+    KEEP_MID, /* the residual stream between attention and MLP */
     KEEP_NORM1,
     KEEP_QKV,
     KEEP_SHARES, /* attention weights, by head */
@@ -62,7 +62,7 @@ typedef struct model {
     real **inputs;
     model_kept *kept; /* one for each block of the longest segment */
 
-    real *stream, *norm, *logits;          /* after the last block */
+    real *stream, *norm, *logits;                  /* after the last block */
     real *d_stream, *d_branch, *d_wide, *d_shares; /* backward */
     real *gradient;   /* of one tensor, the largest, and a bias */
     model_sink *sink; /* of this leaf */

@@ -24,8 +24,9 @@ void optimizer_init(const struct trainer_config *c, model *m)
     for (t = 0; t < m->num_tensors; t++)
         for (i = 1; i < m->arrays; i++)
             if (c->zero_stage == 0 || m->tensors[t].mine)
-                m->tensors[t].array[i] = memory_take(
-                    MEMORY_OPTIMIZER, m->tensors[t].size, sizeof(float));
+                m->tensors[t].array[i] =
+                    memory_take(MEMORY_OPTIMIZER, m->tensors[t].size,
+                                sizeof(float));
 }
 
 /* ---- The rules ---- */
@@ -80,8 +81,7 @@ static void larc(const struct trainer_config *c, const model_tensor *t,
         adapted = adapted < 1 ? adapted : 1;
     }
     for (i = 0; i < t->size; i++)
-        gradient[i] = (gradient[i] + (float)decay * weight[i]) *
-                      (float)adapted;
+        gradient[i] = (gradient[i] + (float)decay * weight[i]) * (float)adapted;
 }
 
 void optimizer_sgd(const struct trainer_config *c, const model_tensor *t,

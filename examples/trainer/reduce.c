@@ -54,8 +54,7 @@ void reduce_owners(model *m, int rank, int world)
     free(sum);
 }
 
-void reduce_init(reduce *r, const model *m,
-                 const struct trainer_config *config)
+void reduce_init(reduce *r, const model *m, const struct trainer_config *config)
 {
     const int64_t elements = config->reduce_buffer_size;
     int64_t *all = NULL;
@@ -144,8 +143,8 @@ static void send_pieces(reduce *r, const model_tensor *tensor,
         count = left < r->capacity ? left : r->capacity;
         memset(r->piece, 0, count * 8);
         if (gradient)
-            r->totals[REDUCE_OVERFLOWS] += reduce_round(
-                r->piece, gradient + from, count, r->unscale);
+            r->totals[REDUCE_OVERFLOWS] +=
+                reduce_round(r->piece, gradient + from, count, r->unscale);
         begin_sum(r, r->piece, count, tensor);
         for (i = 0; tensor->mine && i < count; i++)
             tensor->sum[from + i] += r->piece[i];

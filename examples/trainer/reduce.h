@@ -17,7 +17,9 @@
 #define REDUCE_LIMIT 2048.0
 
 enum {
-    REDUCE_NATS, REDUCE_COUNT, REDUCE_NO_LOSS, /* of leaves */
+    REDUCE_NATS,
+    REDUCE_COUNT,
+    REDUCE_NO_LOSS,   /* of leaves */
     REDUCE_OVERFLOWS, /* of elements of gradients */
     REDUCE_STOPS,     /* processes that were told to stop */
     REDUCE_TOTALS
@@ -31,8 +33,8 @@ typedef struct reduce {
     int64_t leaves; /* of this process in this step */
     int64_t totals[REDUCE_TOTALS];
     MPI_Request *requests;
-    int begun;      /* of these */
-    size_t rest;    /* elements from 0 on whose sums are not yet sent */
+    int begun;   /* of these */
+    size_t rest; /* elements from 0 on whose sums are not yet sent */
 
     /* Stage 2 with reduce_buffer_size: sums of own tensors only, so every
        leaf's gradient is sent, piece by piece. Otherwise NULL. */

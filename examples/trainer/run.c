@@ -19,18 +19,22 @@ static void name_kernel(run *r)
 
     snprintf(r->blas, sizeof r->blas, "%s", same ? name : "several");
     if (r->rank == 0 && !same)
-        fprintf(stderr, "trainer: not all processes use the OpenBLAS kernel "
-                "%s: the bits may differ from other runs\n", name);
+        fprintf(stderr,
+                "trainer: not all processes use the OpenBLAS kernel "
+                "%s: the bits may differ from other runs\n",
+                name);
 }
 
 void run_init_model(run *r)
 {
     const struct trainer_config *c = &r->config;
-    const model_shape shape = {.layers = (size_t)c->num_layers,
-                               .heads = (size_t)c->num_heads,
-                               .width = (size_t)c->hidden_dim,
-                               .mlp = (size_t)c->mlp_dim,
-                               .context = (size_t)c->context};
+    const model_shape shape = {
+        .layers = (size_t)c->num_layers,
+        .heads = (size_t)c->num_heads,
+        .width = (size_t)c->hidden_dim,
+        .mlp = (size_t)c->mlp_dim,
+        .context = (size_t)c->context,
+    };
 
     model_init(&r->model, &shape, (size_t)c->splits, c->half);
     model_fill(&r->model, (uint64_t)c->seed_value);

@@ -64,8 +64,8 @@ static void file_cut(int number, siginfo_t *about, void *context)
     static const char end[] = " was truncated during the run\n";
     const uintptr_t at = (uintptr_t)about->si_addr;
     char line[4096];
-    size_t used = append(line, 0, sizeof line - sizeof end,
-                         "trainer: the text");
+    size_t used =
+        append(line, 0, sizeof line - sizeof end, "trainer: the text");
     uint32_t i;
 
     (void)number;
@@ -88,8 +88,8 @@ const char *text_check(text *t)
     struct stat now;
 
     for (f = t->files; f < t->files + t->num_files; f++) {
-        const int known = fstat(f->descriptor, &now) == 0 &&
-                          now.st_size == f->about.st_size;
+        const int known =
+            fstat(f->descriptor, &now) == 0 && now.st_size == f->about.st_size;
 
         if (known && now.st_mtim.tv_sec == f->about.st_mtim.tv_sec &&
             now.st_mtim.tv_nsec == f->about.st_mtim.tv_nsec)
@@ -129,7 +129,8 @@ static const char *map(text *t, text_file *f, const char *path)
     f->size = (uint64_t)about->st_size;
     if (sequences_of(t, f) == 0)
         return complain("the text %s has %" PRIu64 " bytes, but a sequence "
-                        "needs %" PRIu64, path, f->size, t->length);
+                        "needs %" PRIu64,
+                        path, f->size, t->length);
     at = mmap(NULL, (size_t)f->size, PROT_READ, MAP_PRIVATE, f->descriptor, 0);
     if (at == MAP_FAILED)
         return cannot("map the text", path);

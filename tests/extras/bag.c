@@ -252,8 +252,8 @@ static void act(bag *b, uint32_t value, int distinct, uint32_t hold)
         break;
     case 22:
     case 23:
-        discards(b, held > 0 && random_below(4) > 0
-                        ? hands[random_below(held)] : value);
+        discards(b, held > 0 && random_below(4) > 0 ? hands[random_below(held)]
+                                                    : value);
         break;
     default:
         draws(b, distinct);
@@ -631,7 +631,10 @@ static void takes_the_same(void)
 {
     static const uint32_t all[10] = {7, 7, 7, 7, 7, 1, 2, 3, 4, 5};
     static const uint32_t wanted[3][6] = {
-        {1, 4, 5, 7, 2, 3}, {7, 3, 5, 4, 1, 2}, {1, 5, 2, 4, 7, 3}};
+        {1, 4, 5, 7, 2, 3},
+        {7, 3, 5, 4, 1, 2},
+        {1, 5, 2, 4, 7, 3},
+    };
     uint32_t seed, i, item;
 
     for (seed = 1; seed <= 3; seed++) {

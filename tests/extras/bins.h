@@ -46,8 +46,8 @@ static inline uint32_t bins_decreasing(const uint32_t *sorted, uint32_t count,
     return bins;
 }
 
-static inline uint32_t bins_of_best_fit(const uint32_t *lengths,
-                                        uint32_t count, uint32_t size)
+static inline uint32_t bins_of_best_fit(const uint32_t *lengths, uint32_t count,
+                                        uint32_t size)
 {
     static uint32_t sorted[BINS_MOST], bin[BINS_MOST];
 

@@ -40,8 +40,7 @@ static void begin_ranks(uint32_t ranks)
 {
     desc.world_size = ranks;
     for (desc.rank = 0; desc.rank < ranks; desc.rank++)
-        CHECK(begin(&mixes[desc.rank], sources[desc.rank]) ==
-              STATESAMPLER_OK);
+        CHECK(begin(&mixes[desc.rank], sources[desc.rank]) == STATESAMPLER_OK);
     desc.rank = 0;
 }
 
@@ -122,8 +121,8 @@ static void descriptions(void)
     CHECK(sources[0][0].weight == 100);
     CHECK(sources[0][1].weight == 4);
     for (b = 0; b < 2; b++) {
-        CHECK(statesampler_save(&sources[0][b].sampler, state,
-                                sizeof state) == STATESAMPLER_OK);
+        CHECK(statesampler_save(&sources[0][b].sampler, state, sizeof state) ==
+              STATESAMPLER_OK);
         CHECK(statesampler_describe(state, sizeof state, &one, NULL) ==
               STATESAMPLER_OK);
         CHECK(one.stream == desc.stream + b && one.seed == desc.seed);

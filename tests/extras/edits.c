@@ -13,10 +13,10 @@ static edit made[8];
 static edit_out outs[512];
 static statesampler_desc desc;
 static statesampler s;
-static uint64_t ids[MOST]; /* the id at each position, by edits_id */
-static uint64_t length, served; /* so many positions were served */
+static uint64_t ids[MOST];           /* the id at each position, by edits_id */
+static uint64_t length, served;      /* so many positions were served */
 static unsigned char state_of[MOST]; /* of an id: 0 new, 1 there, 2 removed */
-static unsigned times[MOST]; /* how often an id was served */
+static unsigned times[MOST];         /* how often an id was served */
 
 static void begin_stack(uint64_t max_out)
 {
@@ -213,9 +213,11 @@ static void check_forged(void)
    are added and removed at once; an id is removed by no edit. */
 static void check_impossible(void)
 {
-    static const edit second[3] = {{4, 3, 6, 0, 0, 3},
-                                   {0, 5, 6, 2, 0, 3},
-                                   {0, 4, 6, 0, 0, 2}};
+    static const edit second[3] = {
+        {4, 3, 6, 0, 0, 3},
+        {0, 5, 6, 2, 0, 3},
+        {0, 4, 6, 0, 0, 2},
+    };
     unsigned char state[EDITS_BYTES(2, 3)];
     unsigned i, k;
 
@@ -350,8 +352,8 @@ static void check_next_epoch(void)
     statesampler_next(&s, NULL, NULL);
     CHECK(edits_make(&all, &s, 6, NULL, 0) == STATESAMPLER_OK);
     statesampler_begin(&s, 1);
-    CHECK(edits_make(&all, &s, 6, NULL, 0) == EDITS_EBACK &&
-          all.count == 2 && statesampler_num_steps(&s) == 6);
+    CHECK(edits_make(&all, &s, 6, NULL, 0) == EDITS_EBACK && all.count == 2 &&
+          statesampler_num_steps(&s) == 6);
 }
 
 /* --- Spares --------------------------------------------------------------- */

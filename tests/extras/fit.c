@@ -23,8 +23,9 @@ static void check_shuffle(const fit *f)
 
 static void fits(int runs)
 {
-    static const uint32_t sizes[] = {1, 2, 63, 64, 65, 100, 4095, 4096, 4097,
-                                     20000, 262143, 262144, LARGEST};
+    static const uint32_t sizes[] = {1,      2,      63,     64,   65,
+                                     100,    4095,   4096,   4097, 20000,
+                                     262143, 262144, LARGEST};
     static uint32_t lengths[MOST];
     uint64_t first = 0, best = 0;
     uint32_t i, count, most;
@@ -79,8 +80,7 @@ static void shuffles(void)
         times[order]++;
     }
     for (order = 0; order < 27; order++)
-        CHECK(times[order] == 0 ||
-              (times[order] > 850 && times[order] < 1150));
+        CHECK(times[order] == 0 || (times[order] > 850 && times[order] < 1150));
     CHECK(times[5] > 0 && times[7] > 0 && times[11] > 0 && times[15] > 0 &&
           times[19] > 0 && times[21] > 0);
 }

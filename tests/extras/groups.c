@@ -90,8 +90,8 @@ static void limits(void)
     check_positions(most / 2 + 1, 2, 1, 1, 0);
     check_positions(most / 8 + 7, 2, 8, 4, most);
     check_positions(most / 8 + 8, 2, 8, 4, 0);
-    check_positions(STATESAMPLER_NONE, STATESAMPLER_NONE, 1,
-                    STATESAMPLER_NONE, 0);
+    check_positions(STATESAMPLER_NONE, STATESAMPLER_NONE, 1, STATESAMPLER_NONE,
+                    0);
     check_positions(48, 1, 48, STATESAMPLER_NONE, 0);
     check_positions(3, STATESAMPLER_NONE, 1, 2, 0);
 }

@@ -78,8 +78,7 @@ static void begin(run *r)
     d->partition = d->tail == STATESAMPLER_TAIL_CARRY
                        ? STATESAMPLER_PARTITION_INTERLEAVED
                        : (uint32_t)check_random(2);
-    d->drop_last = d->tail != STATESAMPLER_TAIL_CARRY &&
-                   check_random(4) == 0;
+    d->drop_last = d->tail != STATESAMPLER_TAIL_CARRY && check_random(4) == 0;
     new_shape(d);
     CHECK(statesampler_init(&r->s, d) == STATESAMPLER_OK);
     if (check_random(2) == 0)
@@ -107,10 +106,9 @@ static void take(run *r, uint64_t steps)
             statesampler other = r->s;
 
             CHECK(statesampler_reshape(&other, rank, r->desc.world_size,
-                                       r->desc.batch_size) ==
-                  STATESAMPLER_OK);
-            more = statesampler_at(&other, one->step, one->samples + all,
-                                   &count);
+                                       r->desc.batch_size) == STATESAMPLER_OK);
+            more =
+                statesampler_at(&other, one->step, one->samples + all, &count);
             one->counts[rank] = (uint32_t)count;
             all += count;
         }
@@ -206,8 +204,8 @@ static void act(run *r)
         seek(r);
         break;
     case 1:
-        CHECK(history_begin(&r->h, &r->s, statesampler_epoch(&r->s) +
-                                              check_random(3)) ==
+        CHECK(history_begin(&r->h, &r->s,
+                            statesampler_epoch(&r->s) + check_random(3)) ==
               STATESAMPLER_OK);
         break;
     case 2:
@@ -328,8 +326,9 @@ static size_t check_stretch(const history_walk *walk, size_t at)
         step++;
     }
     for (step = 0; step < walk->sampler.run.num_samples; step++)
-        (void)check_sample(walk, check_random(2) ? walk->stretch.begin_epoch
-                                                 : epoch, step);
+        (void)check_sample(walk,
+                           check_random(2) ? walk->stretch.begin_epoch : epoch,
+                           step);
     return at;
 }
 
@@ -434,8 +433,7 @@ static void new_mix_shape(mix_run *r)
 
 static uint32_t new_weight(void)
 {
-    return check_random(4) == 0 ? STATESAMPLER_OFF
-                                : (uint32_t)check_random(6);
+    return check_random(4) == 0 ? STATESAMPLER_OFF : (uint32_t)check_random(6);
 }
 
 /* Makes the samplers and the mix. Returns 0 if there is no such mix. */
@@ -519,8 +517,8 @@ static void seek_turn(mix_run *r)
     if (check_random(3) == 0)
         to = now - check_random(now + 1);
     code = history_mix_seek(&r->h, &r->mix, to);
-    CHECK(code == STATESAMPLER_OK || STATESAMPLER_KIND(code) ==
-                                         STATESAMPLER_ERANGE);
+    CHECK(code == STATESAMPLER_OK ||
+          STATESAMPLER_KIND(code) == STATESAMPLER_ERANGE);
     CHECK(r->h.log.size ==
           before + (code == STATESAMPLER_OK && to != now ? 32 : 0));
 }
@@ -533,8 +531,8 @@ static void weigh(mix_run *r)
     for (i = 0; i < r->num_sources; i++)
         weights[i] = new_weight();
     code = history_mix_weigh(&r->h, &r->mix, weights);
-    CHECK(code == STATESAMPLER_OK || STATESAMPLER_KIND(code) ==
-                                         STATESAMPLER_EINVAL);
+    CHECK(code == STATESAMPLER_OK ||
+          STATESAMPLER_KIND(code) == STATESAMPLER_EINVAL);
 }
 
 /* To any epochs, before those of now or after. */
@@ -569,8 +567,7 @@ static void keep_mix(mix_run *r)
     one = &r->kept[r->num_kept++];
     one->size = history_save(&r->h);
     memcpy(one->history, r->h.bytes, one->size);
-    CHECK(statesampler_mix_save(&r->mix, one->state, size) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mix_save(&r->mix, one->state, size) == STATESAMPLER_OK);
     memcpy(one->desc, r->desc, sizeof one->desc);
     one->steps = r->steps;
 }
@@ -586,10 +583,10 @@ static void resume_mix(mix_run *r)
     if (check_random(2) == 0)
         new_mix_shape(r);
     if (start_mix(r))
-        code = history_mix_load(&r->h, &r->mix, one->history, one->size,
-                                one->state,
-                                statesampler_mix_state_bytes(&r->mix),
-                                r->other, r->weights, r->state);
+        code =
+            history_mix_load(&r->h, &r->mix, one->history, one->size,
+                             one->state, statesampler_mix_state_bytes(&r->mix),
+                             r->other, r->weights, r->state);
     else
         code = STATESAMPLER_EINVAL;
     if (code != STATESAMPLER_OK) { /* not in this shape */
@@ -682,8 +679,8 @@ static int find_mix_sample(history_mix_walk *walk, uint64_t epoch,
           1);
     CHECK(other == source && place.slot < count);
     CHECK(out[place.slot] == sample);
-    as_padding += place.position >=
-                  walk->sources[source].sampler.run.num_samples;
+    as_padding +=
+        place.position >= walk->sources[source].sampler.run.num_samples;
     return 1;
 }
 
@@ -900,8 +897,7 @@ static void begin_stages_of(stage_run *r, uint32_t stop, uint64_t samples)
         d.world_size = world_size;
         if (stop == STATESAMPLER_STOP_NEVER && check_random(4) == 0)
             d.tail = STATESAMPLER_TAIL_CARRY;
-        CHECK(statesampler_init(&r->sources[i].sampler, &d) ==
-              STATESAMPLER_OK);
+        CHECK(statesampler_init(&r->sources[i].sampler, &d) == STATESAMPLER_OK);
         r->sources[i].weight = 1;
     }
     CHECK(statesampler_mix_init(&r->mix, r->sources, num_sources, stop) ==
@@ -925,8 +921,8 @@ static void take_stage(stage_run *r)
     uint32_t i;
 
     for (i = 0; i < r->mix.num_sources; i++)
-        r->weights[i] = check_random(4) ? 1 + (uint32_t)check_random(9)
-                                        : STATESAMPLER_OFF;
+        r->weights[i] =
+            check_random(4) ? 1 + (uint32_t)check_random(9) : STATESAMPLER_OFF;
     i = (uint32_t)check_random(r->mix.num_sources);
     r->weights[i] = check_random(3) ? 3 : 1 + (uint32_t)check_random(1 << 20);
     CHECK(history_mix_weigh(&r->h, &r->mix, r->weights) == STATESAMPLER_OK);
@@ -1131,8 +1127,8 @@ static int check_forged_stages(stage_run *r)
     } while (code == 1 && walk.stretch.kind != 0);
     if (code < 0)
         return 1;
-    code = history_mix_go(&moved, moved.stretch.end_epoch,
-                          moved.stretch.end_step);
+    code =
+        history_mix_go(&moved, moved.stretch.end_epoch, moved.stretch.end_step);
     (void)statesampler_mix_save(&moved.mix, state, sizeof state);
     same = history_mix_ends_in(&walk, state,
                                statesampler_mix_state_bytes(&walk.mix));
@@ -1188,8 +1184,8 @@ static void test_long_stages(void)
         CHECK(statesampler_mix_seek(&r.mix, stage << 30) == STATESAMPLER_OK);
     }
     CHECK(statesampler_mix_save(&r.mix, state, size) == STATESAMPLER_OK);
-    history_mix_open(&walk, &r.h.log, 0, statesampler_mix_turn(&r.mix),
-                     r.other, r.other_weights, r.state);
+    history_mix_open(&walk, &r.h.log, 0, statesampler_mix_turn(&r.mix), r.other,
+                     r.other_weights, r.state);
     CHECK(history_mix_check_end(&walk, state, size) == STATESAMPLER_OK);
 }
 
@@ -1354,10 +1350,9 @@ static void test_full_schedule(void)
         begin_stages(&r);
         memcpy(other.sources, r.sources, sizeof r.sources);
         other.records = 0;
-        CHECK(statesampler_mix_init(&other.mix, other.sources,
-                                    r.mix.num_sources,
-                                    STATESAMPLER_STOP_NEVER) ==
-              STATESAMPLER_OK);
+        CHECK(
+            statesampler_mix_init(&other.mix, other.sources, r.mix.num_sources,
+                                  STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK);
         CHECK(history_mix_init(&other.h, other.memory, sizeof other.memory,
                                &other.mix) == STATESAMPLER_OK);
         scheduled = other.h;
@@ -1822,19 +1817,17 @@ static void test_mix_refusals(void)
         CHECK(statesampler_mix_init(&other, r.sources, 1, r.stop) ==
               STATESAMPLER_OK);
         CHECK(statesampler_mix_save(&other, r.kept[0].state,
-                                    sizeof r.kept[0].state) ==
-              STATESAMPLER_OK);
-        CHECK(history_mix_load(&r.h, &other, saved, size,
-                               r.kept[0].state,
+                                    sizeof r.kept[0].state) == STATESAMPLER_OK);
+        CHECK(history_mix_load(&r.h, &other, saved, size, r.kept[0].state,
                                statesampler_mix_state_bytes(&other), r.other,
-                               r.weights, r.state) ==
-              STATESAMPLER_EMISMATCH_SOURCES);
+                               r.weights,
+                               r.state) == STATESAMPLER_EMISMATCH_SOURCES);
     }
     r.num_sources = 1;
     CHECK(start_mix(&r));
     CHECK(history_mix_load(&r.h, &r.mix, saved, size, state, bytes, r.other,
-                           r.weights, r.state) ==
-          STATESAMPLER_EMISMATCH_SOURCES);
+                           r.weights,
+                           r.state) == STATESAMPLER_EMISMATCH_SOURCES);
 }
 
 /* A walk over bytes that nobody has checked may meet an event of the other kind

@@ -133,8 +133,7 @@ static void try_load(ledger *l, list *all, uint64_t *bits, const saved *from)
             done++;
         }
     }
-    CHECK(ledger_describe(from->state, from->words, &place) ==
-          STATESAMPLER_OK);
+    CHECK(ledger_describe(from->state, from->words, &place) == STATESAMPLER_OK);
     CHECK(place.frontier == first && place.ahead == last && place.done == done);
     if (window != l->window)
         CHECK(ledger_init(l, bits, window, all->end) == STATESAMPLER_OK);
@@ -303,8 +302,7 @@ static void damaged(void)
     refuses(&l, state + words, 2, STATESAMPLER_ECORRUPT_MAGIC);
     refuses(&l, state + words, 3, STATESAMPLER_ECORRUPT_MAGIC);
     /* The last ticket done is 99, the frontier 21. */
-    forged(&l, state, 2, state[2] | 1u << 21,
-           STATESAMPLER_ECORRUPT_POSITION);
+    forged(&l, state, 2, state[2] | 1u << 21, STATESAMPLER_ECORRUPT_POSITION);
     forged(&l, state, 0, LEDGER_HEAD(64), STATESAMPLER_ECORRUPT_MAGIC);
     forged(&l, state, 0, LEDGER_HEAD(128) + 1, STATESAMPLER_ECORRUPT_MAGIC);
     forged(&l, state, 0, 0x5353000000000000u, STATESAMPLER_ECORRUPT_MAGIC);
@@ -340,8 +338,7 @@ static void check_word(void)
 
 static void arguments(void)
 {
-    static const uint64_t windows[] = {0, 1, 63, 65, 100,
-                                       (uint64_t)1 << 32};
+    static const uint64_t windows[] = {0, 1, 63, 65, 100, (uint64_t)1 << 32};
     uint64_t bits[1] = {5}, state[LEDGER_WORDS(64) + 1];
     ledger l = {1, 2, 3, 4, NULL};
     size_t i;
@@ -362,8 +359,7 @@ static void arguments(void)
     for (code = LEDGER_EEND; code < LEDGER_EDONE; code++)
         CHECK(strcmp(ledger_error(code), ledger_error(code + 1)) != 0);
     CHECK(strstr(ledger_error(LEDGER_EEND), "past the end") != NULL);
-    CHECK(ledger_error(LEDGER_EEND - 1) ==
-          statesampler_error(LEDGER_EEND - 1));
+    CHECK(ledger_error(LEDGER_EEND - 1) == statesampler_error(LEDGER_EEND - 1));
 }
 
 int main(int argc, char **argv)

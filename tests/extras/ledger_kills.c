@@ -151,8 +151,8 @@ static void open_run(const char *path, statesampler *s, ledger *l,
 /* A worker that has died meanwhile is noticed later. */
 static void send_job(const worker *w)
 {
-    CHECK(write(w->socket, &w->job, sizeof w->job) ==
-              (ssize_t)sizeof w->job || errno == EPIPE);
+    CHECK(write(w->socket, &w->job, sizeof w->job) == (ssize_t)sizeof w->job ||
+          errno == EPIPE);
 }
 
 static void give(worker *all, int workers, const statesampler *s, ledger *l)
@@ -186,8 +186,7 @@ static void take(worker *w, ledger *l)
 /* A worker's answer; or its death, and its job goes to a new one. */
 static void hear(worker *all, int w, int log, ledger *l)
 {
-    if (read(all[w].socket, &all[w].job, sizeof(job)) ==
-        (ssize_t)sizeof(job)) {
+    if (read(all[w].socket, &all[w].job, sizeof(job)) == (ssize_t)sizeof(job)) {
         take(&all[w], l);
         return;
     }

@@ -28,8 +28,8 @@ static truth all;
 
 static void begin(packer *p, int at)
 {
-    CHECK(pack_init(p, &all.desc, all.width == 2 ? (void *)all.narrow
-                                                 : (void *)all.wide,
+    CHECK(pack_init(p, &all.desc,
+                    all.width == 2 ? (void *)all.narrow : (void *)all.wide,
                     all.width, all.desc.num_samples, all.budget, words[at],
                     numbers[at]) == STATESAMPLER_OK);
 }
@@ -271,8 +271,7 @@ static void states(void)
     all = kept;
     begin(&p, 3);
     CHECK(pack_load(&p, good, PACK_STATE) == STATESAMPLER_OK);
-    CHECK(p.number == other.number &&
-          p.plan.bins == other.plan.bins &&
+    CHECK(p.number == other.number && p.plan.bins == other.plan.bins &&
           statesampler_position(&p.sampler) ==
               statesampler_position(&other.sampler));
 }

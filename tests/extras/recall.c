@@ -49,9 +49,8 @@ static void begin_ranks(void)
     uint32_t rank;
 
     for (rank = 0; rank < run.world_size; rank++)
-        begin_rank(&run.mixes[rank], run.sources[rank], run.desc,
-                   run.weights, run.num_sources, run.stop, rank,
-                   run.world_size);
+        begin_rank(&run.mixes[rank], run.sources[rank], run.desc, run.weights,
+                   run.num_sources, run.stop, rank, run.world_size);
 }
 
 static void describe_run(void)
@@ -75,8 +74,8 @@ static void describe_run(void)
         d->chunk_size = 3;
         d->window = 2;
         d->partition = run.carry ? 0 : (uint32_t)check_random(2);
-        d->tail = run.carry ? STATESAMPLER_TAIL_CARRY
-                            : (uint32_t)check_random(3);
+        d->tail =
+            run.carry ? STATESAMPLER_TAIL_CARRY : (uint32_t)check_random(3);
         d->drop_last = run.carry ? 0 : drop_last;
         if (run.stop == STATESAMPLER_STOP_NEVER)
             d->num_samples += 4 * RANKS; /* it has steps */
@@ -95,8 +94,7 @@ static void change(uint32_t epoch, uint32_t turn)
     static unsigned char state[SIZE];
     uint32_t rank, i, kind = (uint32_t)check_random(3);
 
-    CHECK(statesampler_mix_save(&run.mixes[0], state, size) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mix_save(&run.mixes[0], state, size) == STATESAMPLER_OK);
     if (kind == 0) {
         run.weights[0] = 1 + (uint32_t)check_random(5);
         for (rank = 0; rank < run.world_size; rank++)
@@ -141,8 +139,8 @@ static int serve(uint32_t epoch, uint32_t turn)
         more = statesampler_mix_next(&run.mixes[rank], batch, &count, &source);
         if (more == 1) {
             served[epoch][turn][rank] = hash_of(source, batch, count);
-            source_epoch[epoch][turn] = statesampler_epoch(
-                &run.sources[rank][source].sampler);
+            source_epoch[epoch][turn] =
+                statesampler_epoch(&run.sources[rank][source].sampler);
         }
     }
     ranks_at[epoch][turn] = run.world_size;
@@ -231,8 +229,8 @@ static uint64_t ask(uint32_t number)
     CHECK(recall_mix(&mix, sources, state, size, scratch, STATESAMPLER_NONE,
                      run.desc[0].drop_last) == STATESAMPLER_OK);
     CHECK(statesampler_mix_turn(&mix) == turn);
-    answers = compare(&mix, now, states[number].from_start ? 0 : turn,
-                      past, desc.world_size, state);
+    answers = compare(&mix, now, states[number].from_start ? 0 : turn, past,
+                      desc.world_size, state);
     if (run.stop == STATESAMPLER_STOP_NEVER) {
         CHECK(recall_mix(&mix, sources, state, size, scratch, 7, 0) ==
               RECALL_EEPOCH);
@@ -245,8 +243,8 @@ static uint64_t ask(uint32_t number)
         CHECK(recall_mix(&mix, sources, state, size, scratch, epoch,
                          run.desc[0].drop_last) == STATESAMPLER_OK);
         CHECK(statesampler_mix_num_turns(&mix) == turns_of[epoch]);
-        answers += compare(&mix, epoch, 0, turns_of[epoch],
-                           desc.world_size, state);
+        answers +=
+            compare(&mix, epoch, 0, turns_of[epoch], desc.world_size, state);
     }
     return answers;
 }

@@ -68,9 +68,8 @@ static void begin_ranks(void)
     uint32_t rank;
 
     for (rank = 0; rank < run.world_size; rank++) {
-        begin_rank(&run.mixes[rank], run.sources[rank], run.desc,
-                   run.weights, run.num_sources, run.stop, rank,
-                   run.world_size);
+        begin_rank(&run.mixes[rank], run.sources[rank], run.desc, run.weights,
+                   run.num_sources, run.stop, rank, run.world_size);
         CHECK(statesampler_init(&run.samplers[rank], &run.desc[0]) ==
               STATESAMPLER_OK);
     }
@@ -100,8 +99,8 @@ static void describe_run(void)
         d->chunk_size = 3;
         d->window = 2;
         d->partition = run.carry ? 0 : (uint32_t)check_random(2);
-        d->tail = run.carry ? STATESAMPLER_TAIL_CARRY
-                            : (uint32_t)check_random(3);
+        d->tail =
+            run.carry ? STATESAMPLER_TAIL_CARRY : (uint32_t)check_random(3);
         d->drop_last = run.carry ? 0 : drop_last;
         if (run.stop == STATESAMPLER_STOP_NEVER)
             d->num_samples += RANKS * BATCH; /* it has steps */
@@ -136,11 +135,11 @@ static void load(const unsigned char *state)
     uint32_t rank;
 
     for (rank = 0; rank < run.world_size; rank++)
-        CHECK((run.mixed ? statesampler_mix_load(&run.mixes[rank], state,
-                                                 state_bytes())
-                         : statesampler_load(&run.samplers[rank], state,
-                                             state_bytes())) ==
-              STATESAMPLER_OK);
+        CHECK((run.mixed
+                   ? statesampler_mix_load(&run.mixes[rank], state,
+                                           state_bytes())
+                   : statesampler_load(&run.samplers[rank], state,
+                                       state_bytes())) == STATESAMPLER_OK);
 }
 
 /* A rank's next batch. The samples of a mix are those of its datasets one after
@@ -224,8 +223,7 @@ static void steer(void)
             return;
         to = run.desc[0].num_samples + check_random(3);
         for (rank = 0; rank < run.world_size; rank++)
-            if (statesampler_resize(&run.samplers[rank], to) ==
-                STATESAMPLER_OK)
+            if (statesampler_resize(&run.samplers[rank], to) == STATESAMPLER_OK)
                 run.desc[0].num_samples = to;
     }
     run.stretch++;
@@ -373,7 +371,8 @@ static uint64_t ask_straight(uint32_t number, uint64_t *lies)
 
     for (i = 0; i < num_served; i++) {
         uint64_t asked = run.carry || served[i].epoch == states[number].epoch
-                             ? STATESAMPLER_NONE : served[i].epoch;
+                             ? STATESAMPLER_NONE
+                             : served[i].epoch;
 
         if (!open || asked != epoch) {
             code = open_state(&r, number, asked, 1);
@@ -382,15 +381,14 @@ static uint64_t ask_straight(uint32_t number, uint64_t *lies)
             CHECK(open || !was_straight(number, i));
         }
         for (rank = 0; open && rank < served[i].world_size; rank++) {
-            code = recorder_at(&r, served[i].step, rank, batch, &count,
-                               &source);
+            code =
+                recorder_at(&r, served[i].step, rank, batch, &count, &source);
             if (!was_straight(number, i)) {
                 *lies += code == 1 &&
                          hash_of(batch, count) != served[i].batches[rank];
                 continue;
             }
-            if (run.carry && run.mixed && i < states[number].served &&
-                code < 0)
+            if (run.carry && run.mixed && i < states[number].served && code < 0)
                 continue; /* before the base, which is where it was loaded */
             CHECK(code == 1);
             CHECK(hash_of(batch, count) == served[i].batches[rank]);
@@ -398,8 +396,8 @@ static uint64_t ask_straight(uint32_t number, uint64_t *lies)
             if (count > 0 && locate(&r, batch[0], &at, &step) == 0) {
                 uint64_t index = batch[0];
 
-                CHECK(recorder_at(&r, step, at.rank, batch, &count,
-                                  &source) == 1);
+                CHECK(recorder_at(&r, step, at.rank, batch, &count, &source) ==
+                      1);
                 CHECK(at.slot < count && batch[at.slot] == index);
             }
         }
@@ -433,7 +431,8 @@ int main(int argc, char **argv)
     }
     CHECK(answers > 10 * asked && lies > asked);
     printf("%u runs: %u states: %u answers as served, %u refused that would "
-           "be wrong\n", (unsigned)rounds, (unsigned)asked, (unsigned)answers,
+           "be wrong\n",
+           (unsigned)rounds, (unsigned)asked, (unsigned)answers,
            (unsigned)lies);
     return check_done("recorder");
 }

@@ -123,8 +123,7 @@ static void check_parts(const schedule *s)
     for (i = 0; i < s->num_sources; i++)
         sum += s->sources[i].share;
     for (i = 0; i < s->num_sources; i++) {
-        const double exact =
-            s->sources[i].share / sum * (double)SCHEDULE_ONE;
+        const double exact = s->sources[i].share / sum * (double)SCHEDULE_ONE;
 
         CHECK((double)s->sources[i].part > exact - 2.01 - exact * 2e-8);
         CHECK((double)s->sources[i].part < exact + 2.01 + exact * 2e-8);
@@ -275,8 +274,8 @@ static void test_worst_of_all(uint32_t num_sources)
     }
     for (i = 0; shares[i] < 1; i++)
         ;
-    CHECK(turns_owed(&r, i) > (double)harmonic(num_sources) /
-                                      (double)SCHEDULE_ONE - 1e-4);
+    CHECK(turns_owed(&r, i) >
+          (double)harmonic(num_sources) / (double)SCHEDULE_ONE - 1e-4);
 }
 
 /* --- the mix that follows ------------------------------------------------- */
@@ -295,8 +294,9 @@ static void take(run *r, story *tale, uint64_t turns)
         CHECK(statesampler_mix_next(&r->mix, NULL, &count, &source) == 1);
         had[source]++;
         if (tale->tokens)
-            CHECK(schedule_had(&r->s, source, draw(tale, turns, source) %
-                                                  9000) == STATESAMPLER_OK);
+            CHECK(schedule_had(&r->s, source,
+                               draw(tale, turns, source) % 9000) ==
+                  STATESAMPLER_OK);
         if (statesampler_mix_turn(&r->mix) == r->s.end)
             for (i = 0; i < tale->num_sources; i++)
                 CHECK(had[i] == r->shares[i].turns);
@@ -310,8 +310,7 @@ static size_t save(const run *r, unsigned char *state)
 
     CHECK(schedule_save(&r->s, state, own) == STATESAMPLER_OK);
     CHECK(schedule_save(&r->s, state, own - 1) == STATESAMPLER_ECAPACITY);
-    CHECK(statesampler_mix_save(&r->mix, state + own, size) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mix_save(&r->mix, state + own, size) == STATESAMPLER_OK);
     return own + size;
 }
 
@@ -454,8 +453,7 @@ static void test_alone_at_base(void)
         CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == STATESAMPLER_OK);
         CHECK((way % 2 ? statesampler_mix_weigh(&r.mix, other)
                        : statesampler_mix_load(&r.mix, state + own,
-                                               size - own)) ==
-              STATESAMPLER_OK);
+                                               size - own)) == STATESAMPLER_OK);
         CHECK(statesampler_mix_next(&r.mix, NULL, NULL, NULL) == 1);
         CHECK(schedule_follow(&r.s, &r.mix, tell, &tale) == SCHEDULE_EWEIGHTS);
     }
@@ -522,8 +520,7 @@ static void check_late(run *r, story *tale)
     size_t count;
 
     (void)save(r, before);
-    CHECK(schedule_seek(&r->s, &r->mix, earlier, tell, tale) ==
-          SCHEDULE_ETURN);
+    CHECK(schedule_seek(&r->s, &r->mix, earlier, tell, tale) == SCHEDULE_ETURN);
     CHECK(schedule_at(&r->s, &r->mix, earlier, NULL, &count, NULL, tell,
                       tale) == SCHEDULE_ETURN);
     CHECK(memcmp(before, after, save(r, after)) == 0);
@@ -911,9 +908,8 @@ static void test_locate_on_other_ranks(int cases)
         go_on(&r, &tale, check_random(20));
         size = save(&r, state);
         begin(&r, &tale);
-        CHECK(statesampler_mix_reshape(&r.mix, 0,
-                                       1 + (uint32_t)check_random(3)) ==
-              STATESAMPLER_OK);
+        CHECK(statesampler_mix_reshape(
+                  &r.mix, 0, 1 + (uint32_t)check_random(3)) == STATESAMPLER_OK);
         load(&r, state, size);
         go_on(&r, &tale, check_random(20));
         for (source = 0; source < tale.num_sources; source++)
@@ -1079,8 +1075,7 @@ static void check_loaded_tokens(run *r, uint32_t *means)
     begin(&other, &tale);
     CHECK(schedule_had(&other.s, 0, 9) == SCHEDULE_EMEANS);
     load(&other, state, size);
-    CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE) ==
-          SCHEDULE_EMANY);
+    CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE) == SCHEDULE_EMANY);
     CHECK(schedule_had(&other.s, 0, (uint64_t)SCHEDULE_ONE - 1) ==
           STATESAMPLER_OK);
     CHECK(statesampler_mix_next(&other.mix, NULL, &count, &source) == 1);
@@ -1624,8 +1619,7 @@ static void check_bad(double a, double b, double c, uint32_t mean,
     what.turns = turns;
     begin(&r, &tale);
     take(&r, &tale, 10);
-    CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) ==
-          STATESAMPLER_OK);
+    CHECK(schedule_seek(&r.s, &r.mix, r.s.end, tell, &tale) == STATESAMPLER_OK);
     size = save(&r, before);
     CHECK(schedule_follow(&r.s, &r.mix, tell_bad, &what) == code);
     if (code == STATESAMPLER_OK)
@@ -1799,8 +1793,7 @@ static void test_refused_seek(int cases)
         off.from = r.s.end + check_random(100);
         CHECK(schedule_seek(&r.s, &r.mix, off.from + 2 * off.tale.longest,
                             tell_until, &off) == SCHEDULE_ESHARES);
-        CHECK(statesampler_mix_turn(&r.mix) == r.s.end &&
-              r.s.end >= off.from);
+        CHECK(statesampler_mix_turn(&r.mix) == r.s.end && r.s.end >= off.from);
         turn = check_random(r.s.end);
         begin(&same, &off.tale);
         take(&same, &off.tale, turn);
@@ -1999,8 +1992,7 @@ static double worst_of_stages(stages_of_tokens *stages, uint32_t number)
     statesampler_mix mix;
     schedule s;
     double had = 0, all = 0, off, worst = 0;
-    const uint32_t longer =
-        stages->means[stages->means[0] < stages->means[1]];
+    const uint32_t longer = stages->means[stages->means[0] < stages->means[1]];
     uint32_t i;
 
     begin_many(&mix, &s, 2);
@@ -2025,8 +2017,9 @@ static double worst_of_stages(stages_of_tokens *stages, uint32_t number)
 static void test_lengths_with_tokens(void)
 {
     static const uint32_t lengths[] = {1, 3, 64, 10946, 46368, 474626, 1000000};
-    static const uint32_t means[][2] = {{2, 3}, {4, 6}, {13, 17}, {300, 599},
-                                        {1000, 4000}, {8192, 100}};
+    static const uint32_t means[][2] = {
+        {2, 3}, {4, 6}, {13, 17}, {300, 599}, {1000, 4000}, {8192, 100},
+    };
     size_t k, m;
 
     for (k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {

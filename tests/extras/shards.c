@@ -166,8 +166,7 @@ static void check_files(void)
     CHECK(open_all(10, 1) == STATESAMPLER_OK && all.sequences == 9 + 4 + 9);
     shards_begin(&all, 0);
     CHECK(shards_find(&all, 22, &k, &place) == SHARDS_EPOSITION);
-    CHECK(shards_find(&all, STATESAMPLER_NONE, &k, &place) ==
-          SHARDS_EPOSITION);
+    CHECK(shards_find(&all, STATESAMPLER_NONE, &k, &place) == SHARDS_EPOSITION);
     CHECK(shards_read(&all, 3, 0, &tokens) == SHARDS_ESEQUENCE);
     CHECK(shards_read(&all, 1, 4, &tokens) == SHARDS_ESEQUENCE);
     CHECK(shards_read(&all, 0, 8, &tokens) == STATESAMPLER_OK);

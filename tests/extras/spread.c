@@ -187,8 +187,8 @@ static int live(const spread *s, unsigned char *state, uint32_t tail)
 
 static void kill_often(const spread *s)
 {
-    uint32_t tail = check_random(2) ? STATESAMPLER_TAIL_PAD
-                                    : STATESAMPLER_TAIL_UNEVEN;
+    uint32_t tail =
+        check_random(2) ? STATESAMPLER_TAIL_PAD : STATESAMPLER_TAIL_UNEVEN;
     unsigned char state[STATESAMPLER_STATE_BYTES] = {0};
     uint64_t i;
 
@@ -236,15 +236,17 @@ static uint64_t position_of(const spread *s, uint64_t place)
     uint64_t first = place % s->rounds, round, length;
     statesampler_perm perm;
 
-    round = first + 1 == s->rounds ? first
-            : (s->largest - 1 - first % s->largest) * s->turns +
-                  first / s->largest;
+    round = first + 1 == s->rounds
+                ? first
+                : (s->largest - 1 - first % s->largest) * s->turns +
+                      first / s->largest;
     length = s->length + (first < s->longer);
-    CHECK(statesampler_perm_init(&perm, length, s->seed, s->epoch,
-                                 round + 1) == STATESAMPLER_OK);
+    CHECK(statesampler_perm_init(&perm, length, s->seed, s->epoch, round + 1) ==
+          STATESAMPLER_OK);
     return (spread_start(s, round) +
             statesampler_perm_inverse(&perm, place / s->rounds) + s->samples -
-            s->first) % s->samples;
+            s->first) %
+           s->samples;
 }
 
 static void check_place(const spread *s, uint64_t place)
@@ -292,8 +294,8 @@ static void far_away(unsigned bits)
    batches of 4 about as often as in a shuffle. */
 static void mixes(void)
 {
-    static const unsigned char sizes[] = {4, 3, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1,
-                                          1, 1};
+    static const unsigned char sizes[] = {4, 3, 3, 2, 2, 2, 1,
+                                          1, 1, 1, 1, 1, 1, 1};
     static uint32_t at[SMALL][SMALL], met[SMALL][SMALL];
     const double mean = (double)EPOCHS / SMALL;
     const double meet = EPOCHS * 3. / (SMALL - 1);
@@ -321,9 +323,9 @@ static void mixes(void)
     for (i = 0; i < n; i++)
         for (k = 0; k < n; k++) {
             chi += (at[i][k] - mean) * (at[i][k] - mean) / mean;
-            CHECK(ids[i] == ids[k] ? i == k || met[i][k] == 0
-                                   : met[i][k] > .7 * meet &&
-                                         met[i][k] < 1.3 * meet);
+            CHECK(ids[i] == ids[k]
+                      ? i == k || met[i][k] == 0
+                      : met[i][k] > .7 * meet && met[i][k] < 1.3 * meet);
         }
     chi /= SMALL * (SMALL - 1); /* its deviation is about .06 */
     printf("spread: chi^2 of places %.2f of what is expected\n", chi);

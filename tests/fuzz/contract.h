@@ -51,9 +51,10 @@ static inline contract contract_save(const statesampler *s, uint32_t rank)
     CHECK(statesampler_load(&other, state, FORGED_BYTES) == STATESAMPLER_OK);
     must_save(&other, again);
     CHECK(contract_same(state, again, sizeof state));
-    CHECK(statesampler_reshape(
-              &other, (uint32_t)check_random(c.desc.world_size),
-              c.desc.world_size, c.desc.batch_size) == STATESAMPLER_OK);
+    CHECK(statesampler_reshape(&other,
+                               (uint32_t)check_random(c.desc.world_size),
+                               c.desc.world_size,
+                               c.desc.batch_size) == STATESAMPLER_OK);
     must_save(&other, again);
     CHECK(contract_same(state, again, sizeof state));
     return c;
@@ -221,10 +222,9 @@ static inline void contract_epoch(const statesampler *s, const contract *c)
         CHECK(statesampler_reshape(&other, rank, c->desc.world_size,
                                    c->desc.batch_size) == STATESAMPLER_OK);
         for (step = c->base_step; step < counts.steps; step++)
-            statesampler_audit_add(
-                &one, out,
-                must_at(&other, step, out) -
-                    statesampler_padding(&other, step));
+            statesampler_audit_add(&one, out,
+                                   must_at(&other, step, out) -
+                                       statesampler_padding(&other, step));
         statesampler_audit_merge(&all, &one);
     }
     CHECK(all.count == counts.positions - counts.padded);
@@ -268,11 +268,11 @@ static inline void contract_refusals(const statesampler *s, const contract *c)
         CHECK(statesampler_seek(&other, check_random(c->base_step)) ==
               STATESAMPLER_ERANGE_BASE);
     if (c->carry)
-        CHECK(statesampler_seek(&other, UINT64_MAX) ==
-              STATESAMPLER_ERANGE_FAR);
+        CHECK(statesampler_seek(&other, UINT64_MAX) == STATESAMPLER_ERANGE_FAR);
     else if (end < UINT64_MAX)
-        CHECK(statesampler_seek(&other, end + 1 +
-              check_random(UINT64_MAX - end)) == STATESAMPLER_ERANGE_END);
+        CHECK(statesampler_seek(&other,
+                                end + 1 + check_random(UINT64_MAX - end)) ==
+              STATESAMPLER_ERANGE_END);
     CHECK(statesampler_reshape(&other, c->desc.world_size, c->desc.world_size,
                                1) == STATESAMPLER_EINVAL_RANK);
     CHECK(statesampler_reshape(&other, 0, UINT32_MAX, UINT32_MAX) ==

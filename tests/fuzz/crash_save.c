@@ -7,7 +7,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include <unistd.h>
 #ifdef CRASH_BROKEN
-static int no_fsync(int file) { return file < 0; }
+static int no_fsync(int file)
+{
+    return file < 0;
+}
 #define fsync no_fsync
 #endif
 #define STATESAMPLER_HOSTED

@@ -15,24 +15,35 @@ static int breaks(const statesampler_desc *d, int code)
     const int windows = d->order == STATESAMPLER_ORDER_WINDOW;
     const int carry = d->tail == STATESAMPLER_TAIL_CARRY;
     switch (code) {
-    case STATESAMPLER_EINVAL_NUM_SAMPLES: return d->num_samples > limit;
-    case STATESAMPLER_EINVAL_RANK: return d->rank >= w;
-    case STATESAMPLER_EINVAL_GLOBAL_BATCH: return w * b >= limit;
-    case STATESAMPLER_EINVAL_ORDER: return d->order >= ORDERS;
+    case STATESAMPLER_EINVAL_NUM_SAMPLES:
+        return d->num_samples > limit;
+    case STATESAMPLER_EINVAL_RANK:
+        return d->rank >= w;
+    case STATESAMPLER_EINVAL_GLOBAL_BATCH:
+        return w * b >= limit;
+    case STATESAMPLER_EINVAL_ORDER:
+        return d->order >= ORDERS;
     case STATESAMPLER_EINVAL_PARTITION:
         return d->partition > STATESAMPLER_PARTITION_BLOCKED;
-    case STATESAMPLER_EINVAL_TAIL: return d->tail >= TAILS;
-    case STATESAMPLER_EINVAL_DROP_LAST: return d->drop_last > 1;
-    case STATESAMPLER_EINVAL_CHUNK_SIZE: return windows && !d->chunk_size;
-    case STATESAMPLER_EINVAL_WINDOW: return windows && !d->window;
+    case STATESAMPLER_EINVAL_TAIL:
+        return d->tail >= TAILS;
+    case STATESAMPLER_EINVAL_DROP_LAST:
+        return d->drop_last > 1;
+    case STATESAMPLER_EINVAL_CHUNK_SIZE:
+        return windows && !d->chunk_size;
+    case STATESAMPLER_EINVAL_WINDOW:
+        return windows && !d->window;
     case STATESAMPLER_EINVAL_CHUNKS:
         return windows && d->window > 0 &&
                d->chunk_size > (limit - 1) / d->window;
-    case STATESAMPLER_EINVAL_CARRY_EMPTY: return carry && !d->num_samples;
+    case STATESAMPLER_EINVAL_CARRY_EMPTY:
+        return carry && !d->num_samples;
     case STATESAMPLER_EINVAL_CARRY_BLOCKED:
         return carry && d->partition == STATESAMPLER_PARTITION_BLOCKED;
-    case STATESAMPLER_EINVAL_CARRY_DROP_LAST: return carry && d->drop_last;
-    default: return 0;
+    case STATESAMPLER_EINVAL_CARRY_DROP_LAST:
+        return carry && d->drop_last;
+    default:
+        return 0;
     }
 }
 
@@ -70,19 +81,44 @@ static void change32(uint32_t *field)
 static void change(statesampler_desc *d)
 {
     switch (check_random(13)) {
-    case 0: change64(&d->num_samples); break;
-    case 1: change64(&d->seed); break;
-    case 2: change64(&d->epoch); break;
-    case 3: change64(&d->stream); break;
-    case 4: change32(&d->rank); break;
-    case 5: change32(&d->world_size); break;
-    case 6: change32(&d->batch_size); break;
-    case 7: change32(&d->order); break;
-    case 8: change32(&d->partition); break;
-    case 9: change32(&d->tail); break;
-    case 10: change32(&d->drop_last); break;
-    case 11: change64(&d->chunk_size); break;
-    default: change64(&d->window);
+    case 0:
+        change64(&d->num_samples);
+        break;
+    case 1:
+        change64(&d->seed);
+        break;
+    case 2:
+        change64(&d->epoch);
+        break;
+    case 3:
+        change64(&d->stream);
+        break;
+    case 4:
+        change32(&d->rank);
+        break;
+    case 5:
+        change32(&d->world_size);
+        break;
+    case 6:
+        change32(&d->batch_size);
+        break;
+    case 7:
+        change32(&d->order);
+        break;
+    case 8:
+        change32(&d->partition);
+        break;
+    case 9:
+        change32(&d->tail);
+        break;
+    case 10:
+        change32(&d->drop_last);
+        break;
+    case 11:
+        change64(&d->chunk_size);
+        break;
+    default:
+        change64(&d->window);
     }
 }
 
@@ -137,12 +173,14 @@ static int breaks_resize(const statesampler *s, uint64_t n, int code)
     case STATESAMPLER_EINVAL_RESIZE:
         return d.order != STATESAMPLER_ORDER_SEQUENTIAL ||
                d.partition != STATESAMPLER_PARTITION_INTERLEAVED;
-    case STATESAMPLER_EINVAL_NUM_SAMPLES: return n > STATESAMPLER_MAX_SAMPLES;
+    case STATESAMPLER_EINVAL_NUM_SAMPLES:
+        return n > STATESAMPLER_MAX_SAMPLES;
     case STATESAMPLER_EINVAL_CARRY_EMPTY:
         return d.tail == STATESAMPLER_TAIL_CARRY && n == 0;
     case STATESAMPLER_ERANGE_POSITION:
         return n < served_below(s);
-    default: return 0;
+    default:
+        return 0;
     }
 }
 
@@ -217,7 +255,9 @@ static void call(statesampler *s, uint32_t *rank)
     uint64_t value;
     memcpy(&before, s, sizeof before);
     switch (check_random(7)) {
-    case 0: call_next(s); break;
+    case 0:
+        call_next(s);
+        break;
     case 1:
         value = forged_value(statesampler_step(s));
         if (statesampler_seek(s, value) == STATESAMPLER_OK)
@@ -236,9 +276,14 @@ static void call(statesampler *s, uint32_t *rank)
         statesampler_set_epoch(s, value);
         CHECK(contract_same(s, &before, sizeof before));
         break;
-    case 4: call_reshape(s, rank); break;
-    case 5: call_resize(s); break;
-    default: call_load(s, rank);
+    case 4:
+        call_reshape(s, rank);
+        break;
+    case 5:
+        call_resize(s);
+        break;
+    default:
+        call_load(s, rank);
     }
 }
 

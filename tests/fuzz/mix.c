@@ -62,14 +62,17 @@ static int breaks(const forged_party *p, const uint32_t *weights,
         large += d->num_samples >= (uint64_t)1 << 30;
     }
     switch (code) {
-    case STATESAMPLER_EINVAL_ALL_OFF: return on == 0;
-    case STATESAMPLER_EINVAL_WEIGHTS: return sum >> 31 > 0;
+    case STATESAMPLER_EINVAL_ALL_OFF:
+        return on == 0;
+    case STATESAMPLER_EINVAL_WEIGHTS:
+        return sum >> 31 > 0;
     case STATESAMPLER_EINVAL_SEQUENCE:
         return large > 0 && (p->stop == STATESAMPLER_STOP_ALL ||
                              p->stop == STATESAMPLER_STOP_RESTART);
     case STATESAMPLER_EINVAL_NO_STEPS:
         return with_steps == 0 && p->stop == STATESAMPLER_STOP_NEVER;
-    default: return 0;
+    default:
+        return 0;
     }
 }
 
@@ -214,8 +217,8 @@ static void call(forged_party *p)
     before = *p;
     switch (check_random(4)) {
     case 0:
-        code = contract_mix_seek(
-            &p->mix, forged_value(statesampler_mix_turn(&p->mix)));
+        code = contract_mix_seek(&p->mix,
+                                 forged_value(statesampler_mix_turn(&p->mix)));
         break;
     case 1:
         for (i = 0; i < p->count; i++)

@@ -17,7 +17,7 @@ typedef struct dataset {
 static const char *const name_of[NAMES] = {"web", "code", "a", "b", "ab"};
 
 static const forged_field name_fields[] = {
-    {FORGE_MAGIC}, {FORGE_VERSION}, {8, 8}, {16, 8}, {24, 8}
+    {FORGE_MAGIC}, {FORGE_VERSION}, {8, 8}, {16, 8}, {24, 8},
 };
 
 static void any_shape(dataset *all)
@@ -50,12 +50,12 @@ static int build(statesampler_mixture *m, const dataset *all, uint32_t stop)
     while (wanted-- > 0) {
         const size_t k = (size_t)check_random(NAMES);
         const ptrdiff_t before = arrlen(m->sources);
-        const int there = statesampler_mixture_find(m, name_of[k], &found) ==
-                          STATESAMPLER_OK;
+        const int there =
+            statesampler_mixture_find(m, name_of[k], &found) == STATESAMPLER_OK;
         int code = statesampler_mixture_add(m, name_of[k], all[k].weight,
                                             &all[k].desc);
-        CHECK(code == (there ? STATESAMPLER_EINVAL_NAME_TAKEN
-                             : STATESAMPLER_OK));
+        CHECK(code ==
+              (there ? STATESAMPLER_EINVAL_NAME_TAKEN : STATESAMPLER_OK));
         CHECK(arrlen(m->sources) == before + !there);
     }
     return statesampler_mixture_start(m, stop) == STATESAMPLER_OK;
@@ -120,8 +120,9 @@ static void remember(past *p, const dataset *all, statesampler_mixture *m)
         if (statesampler_mixture_find(m, name_of[k], &i) != STATESAMPLER_OK)
             continue;
         p->number[k] = i;
-        p->weight[k] = (uint32_t)forge_get(
-            state + 16 + 8 * p->count + FORGE_SOURCE(i), FORGE_SOURCE_WEIGHT);
+        p->weight[k] =
+            (uint32_t)forge_get(state + 16 + 8 * p->count + FORGE_SOURCE(i),
+                                FORGE_SOURCE_WEIGHT);
         p->epoch[k] = statesampler_epoch(&m->sources[i].sampler);
         p->position[k] = statesampler_position(&m->sources[i].sampler);
     }
@@ -218,11 +219,10 @@ static void check_moved(const past *p, const dataset *all,
         CHECK(now.epoch[k] == (change == STATESAMPLER_CHANGE_NEW
                                    ? all[k].desc.epoch
                                    : p->epoch[k]));
-        CHECK(now.position[k] == (change == STATESAMPLER_CHANGE_MATCHED
-                                      ? p->position[k]
-                                      : 0));
-        CHECK(now.weight[k] == (same ? p->weight[k]
-                                     : all[k].weight + !all[k].weight));
+        CHECK(now.position[k] ==
+              (change == STATESAMPLER_CHANGE_MATCHED ? p->position[k] : 0));
+        CHECK(now.weight[k] ==
+              (same ? p->weight[k] : all[k].weight + !all[k].weight));
     }
 }
 
@@ -242,8 +242,8 @@ static void check_changes(const statesampler_mixture *m)
         if (i >= here)
             continue;
         CHECK(change->source == (uint32_t)i);
-        CHECK(change->hash == statesampler_hash(0, change->name,
-                                                strlen(change->name) + 1));
+        CHECK(change->hash ==
+              statesampler_hash(0, change->name, strlen(change->name) + 1));
     }
 }
 
@@ -256,9 +256,7 @@ static void check_loaded(statesampler_mixture *m, uint32_t rank)
     uint32_t i = 0, j = 0;
     size_t count, same, size = save(m, state);
     int turns;
-    CHECK(statesampler_mixture_load(m, state, size,
-                                    0) ==
-          STATESAMPLER_OK);
+    CHECK(statesampler_mixture_load(m, state, size, 0) == STATESAMPLER_OK);
     CHECK(save(m, again) == size);
     CHECK(memcmp(state, again, size) == 0);
     contract_mix_offset(&m->mix, (uint32_t)arrlen(m->sources));
@@ -266,8 +264,8 @@ static void check_loaded(statesampler_mixture *m, uint32_t rank)
         contract_mix_seek(&m->mix,
                           forged_value(statesampler_mix_turn(&m->mix)));
     for (turns = 0; turns < 20; turns++) {
-        int more = statesampler_mix_at(
-            &m->mix, statesampler_mix_turn(&m->mix), a, &count, &i);
+        int more = statesampler_mix_at(&m->mix, statesampler_mix_turn(&m->mix),
+                                       a, &count, &i);
         if (more == STATESAMPLER_ERANGE_FAR)
             return;
         CHECK(more >= 0);
@@ -288,9 +286,7 @@ static int check_load(statesampler_mixture *m, const unsigned char *state,
     unsigned char before[STATE], after[STATE];
     const size_t own = save(m, before);
     const int restart = check_random(2) != 0;
-    int code = statesampler_mixture_load(
-        m, state, size,
-        restart ? 1 : 0);
+    int code = statesampler_mixture_load(m, state, size, restart ? 1 : 0);
     if (p)
         check_code(p, all, m, restart, code);
     if (code == STATESAMPLER_OK) {

@@ -165,8 +165,8 @@ static double time_of_rank(uint32_t world_size, uint64_t steps)
         double begin = seconds();
         uint32_t k;
         for (k = 0; k < 2000; k++) {
-            statesampler_desc desc = describe(UINT64_C(1) << 33,
-                                              k % world_size, world_size);
+            statesampler_desc desc =
+                describe(UINT64_C(1) << 33, k % world_size, world_size);
             desc.seed = k;
             (void)serve(&audit, &desc, steps, 0);
         }
@@ -228,8 +228,8 @@ static void ask_time(void)
     const double thousand = time_of_rank(1000, 100);
     const double million = time_of_rank(MILLION, 100);
     printf("init and 100 steps of %d: %.0f ns on one rank, %.2f times that on "
-           "a rank of 10^3, %.2f on one of 10^6\n", BATCH, one, thousand / one,
-           million / one);
+           "a rank of 10^3, %.2f on one of 10^6\n",
+           BATCH, one, thousand / one, million / one);
     must(thousand < 1.5 * one && million < 1.5 * one,
          "a rank's time does not depend on how many ranks there are (1.5)");
     print_paper(million / 100 / BATCH, time_of_rank(MILLION, 1));
@@ -253,15 +253,15 @@ static void ask_mix(void)
         statesampler_desc desc = describe(1000 + i, 0, 8);
         desc.stream = i;
         desc.batch_size = 4;
-        good = good && statesampler_init(&sources[i].sampler, &desc) ==
-                           STATESAMPLER_OK;
+        good = good &&
+               statesampler_init(&sources[i].sampler, &desc) == STATESAMPLER_OK;
         sources[i].weight = 1 + i % 7;
         total += 1 + i % 7;
     }
     begin = seconds();
-    good = good && statesampler_mix_init(&mix, sources, SOURCES,
-                                         STATESAMPLER_STOP_NEVER) ==
-                       STATESAMPLER_OK;
+    good = good &&
+           statesampler_mix_init(&mix, sources, SOURCES,
+                                 STATESAMPLER_STOP_NEVER) == STATESAMPLER_OK;
     begin = seconds() - begin;
     printf("a mix of 100,000 datasets: init %.1f ms", 1e3 * begin);
     begin = seconds();
@@ -303,8 +303,7 @@ static void time_changes(uint32_t sources_there)
                                          STATESAMPLER_STOP_ALL) == 0;
     turn = good ? statesampler_mix_num_turns(&mix) - 1 : 0;
     at = seconds();
-    good = good &&
-           statesampler_mix_at(&mix, turn, out, &count, &source) == 1;
+    good = good && statesampler_mix_at(&mix, turn, out, &count, &source) == 1;
     at = seconds() - at;
     others = seconds();
     good = good && statesampler_mix_weigh(&mix, weights) == 0;
@@ -313,8 +312,8 @@ static void time_changes(uint32_t sources_there)
     good = good && statesampler_mix_weigh(&mix, weights) == 0;
     same = seconds() - same;
     printf("a mix of %u datasets, ALL: mix_at %.2g ms, mix_weigh %.2g ms, with "
-           "the same weights %.2g ms\n", (unsigned)sources_there, 1e3 * at,
-           1e3 * others, 1e3 * same);
+           "the same weights %.2g ms\n",
+           (unsigned)sources_there, 1e3 * at, 1e3 * others, 1e3 * same);
     must(good, "the last turn of a mix with ALL, and other weights");
     free(sources);
     free(weights);
@@ -322,9 +321,12 @@ static void time_changes(uint32_t sources_there)
 
 static void ask_ends(void)
 {
-    static const uint64_t ends[] = {0, 1, UINT64_C(1) << 63,
-                                    UINT64_MAX - 1, UINT64_MAX};
-    static const uint64_t sizes[] = {1, 2, 1000, UINT64_C(1) << 32,
+    static const uint64_t ends[] = {0, 1, UINT64_C(1) << 63, UINT64_MAX - 1,
+                                    UINT64_MAX};
+    static const uint64_t sizes[] = {1,
+                                     2,
+                                     1000,
+                                     UINT64_C(1) << 32,
                                      (UINT64_C(1) << 62) - 1,
                                      UINT64_C(1) << 62};
     unsigned a, b, c;
@@ -391,8 +393,8 @@ static void ask_history(void)
     while (history_next(&walk) == 1) {
         while (found < EVENTS &&
                history_served(&walk.stretch, 0, at_step[found])) {
-            right = right && history_at(&walk, 0, 0, at_step[found], out,
-                                        &count) == 1 &&
+            right = right &&
+                    history_at(&walk, 0, 0, at_step[found], out, &count) == 1 &&
                     count == 1 && out[0] == had[found][0];
             found++;
         }

@@ -112,12 +112,10 @@ static void network_begin(const shuffler *self, void *state, uint64_t n,
         net->wide = perm.wide;
         net->one = self->variant == '1';
     }
-    words = ssmp_derive(
-        ssmp_epoch_key(seed, epoch, stream), n);
+    words = ssmp_derive(ssmp_epoch_key(seed, epoch, stream), n);
     for (t = 0; t < net->rounds; t++) {
-        uint64_t word =
-            ssmp_scramble(words + (net->wide ? t + 1 : t / 2 + 1) *
-                                              SSMP_GOLDEN);
+        uint64_t word = ssmp_scramble(words + (net->wide ? t + 1 : t / 2 + 1) *
+                                                  SSMP_GOLDEN);
         if (net->wide) {
             net->add[t] = (uint32_t)word;
             net->mul[t] = (uint32_t)(word >> 32) | 0x80000000u;
@@ -151,8 +149,8 @@ static uint32_t scale(const network *net, uint32_t size, uint32_t t)
 
 /* One round on a block of halves, in a form that compilers make vector code
    of: to -= F(from) modulo the size of `to`. */
-static void narrow_round(uint16_t *to, const uint16_t *from,
-                         const network *net, uint32_t t, uint32_t size)
+static void narrow_round(uint16_t *to, const uint16_t *from, const network *net,
+                         uint32_t t, uint32_t size)
 {
     uint32_t add = net->add[t], mul = net->mul[t], by = scale(net, size, t);
     int i;
@@ -213,10 +211,10 @@ static uint64_t network_walk(const network *net, uint32_t l, uint32_t r)
             uint32_t from = t % 2 == 0 ? r : l;
             uint32_t size = t % 2 == 0 ? net->left : net->right;
             uint64_t hash =
-                net->wide ? (uint64_t)wide(from, net->add[t], net->mul[t])
-                          : (uint64_t)narrow((uint16_t)from, net->add[t],
-                                             net->mul[t])
-                                << 16;
+                net->wide
+                    ? (uint64_t)wide(from, net->add[t], net->mul[t])
+                    : (uint64_t)narrow((uint16_t)from, net->add[t], net->mul[t])
+                          << 16;
             uint32_t v = (uint32_t)(hash * scale(net, size, t) >> 32);
             *to = *to < v ? *to - v + size : *to - v;
         }
@@ -287,7 +285,8 @@ shuffler shuffler_network(uint32_t rounds)
 }
 
 const shuffler shuffler_one_multiplier = {
-    "one multiplier", 4, '1', network_begin, network_at, network_fill, 0};
+    "one multiplier", 4, '1', network_begin, network_at, network_fill, 0,
+};
 
 /* --- the header ---------------------------------------------------------- */
 
@@ -309,12 +308,13 @@ static uint64_t header_at(const void *state, uint64_t position)
 static void header_fill(const void *state, uint64_t first, uint64_t stride,
                         uint64_t *out, size_t count)
 {
-    statesampler_perm_fill((const statesampler_perm *)state, first, stride,
-                           out, count);
+    statesampler_perm_fill((const statesampler_perm *)state, first, stride, out,
+                           count);
 }
 
 const shuffler shuffler_header = {
-    "statesampler.h", 0, 0, header_begin, header_at, header_fill, 0};
+    "statesampler.h", 0, 0, header_begin, header_at, header_fill, 0,
+};
 
 shuffler shuffler_header_rounds(uint32_t rounds)
 {
@@ -532,9 +532,11 @@ static void control_fill(const void *state, uint64_t first, uint64_t stride,
 }
 
 const shuffler shuffler_control = {
-    "Fisher-Yates", 0, 0, control_begin, control_at, control_fill, 1};
+    "Fisher-Yates", 0, 0, control_begin, control_at, control_fill, 1,
+};
 const shuffler shuffler_sattolo = {
-    "Sattolo", 0, 'S', control_begin, control_at, control_fill, 1};
+    "Sattolo", 0, 'S', control_begin, control_at, control_fill, 1,
+};
 
 /* --- known bad ----------------------------------------------------------- */
 
@@ -652,7 +654,8 @@ static void xor_multiply_fill(const void *state, uint64_t first,
 
 const shuffler shuffler_xor_multiply = {
     "xor and multiply", 0, 0, xor_multiply_begin, xor_multiply_at,
-    xor_multiply_fill,  0};
+    xor_multiply_fill,  0,
+};
 
 /* --- states -------------------------------------------------------------- */
 

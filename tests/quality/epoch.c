@@ -33,8 +33,8 @@ static void note_coincidences(epoch *e, double sum, double m, double size,
         (size * size);
     double mean = m * (m - 1) / 2 * share;
     quality_note(e->q, test, e->n,
-                 stats_normal((sum - mean) / sqrt(mean * (1 - share))),
-                 "%s %d", what, (int)lag);
+                 stats_normal((sum - mean) / sqrt(mean * (1 - share))), "%s %d",
+                 what, (int)lag);
 }
 
 static void lag_differences(epoch *e, uint64_t lag)
@@ -159,10 +159,14 @@ static void strided(epoch *e, uint64_t stride, int many, int low)
 static uint64_t bit_of(uint64_t index, uint64_t n, int which)
 {
     switch (which) {
-    case 0: return index & 1;
-    case 1: return index >> 2 & 1;
-    case 2: return index >= n / 2;
-    default: return index * 4 / n & 1;
+    case 0:
+        return index & 1;
+    case 1:
+        return index >> 2 & 1;
+    case 2:
+        return index >= n / 2;
+    default:
+        return index * 4 / n & 1;
     }
 }
 
@@ -171,8 +175,8 @@ static uint64_t bit_of(uint64_t index, uint64_t n, int which)
 static void bit_runs(epoch *e, int which)
 {
     static double counts[256];
-    static const char *const names[] = {"lowest bit", "third bit",
-                                        "upper half", "upper quarter parity"};
+    static const char *const names[] = {"lowest bit", "third bit", "upper half",
+                                        "upper quarter parity"};
     uint64_t n = e->n, i, last = 2;
     double ones = 0, runs = 0, x = zeros(counts, 256), zero, mean, variance;
     unsigned byte = 0;
@@ -227,11 +231,11 @@ static void blocks(epoch *e, uint64_t groups, int low_position, int low_value)
         }
     }
     x *= ((double)n - 1) / (double)n;
-    quality_note(
-        e->q, "position to value", n,
-        stats_chi_square(x, ((double)groups - 1) * ((double)groups - 1)),
-        "%s to %s in %d groups", low_position ? "low" : "high",
-        low_value ? "low" : "high", (int)groups);
+    quality_note(e->q, "position to value", n,
+                 stats_chi_square(x,
+                                  ((double)groups - 1) * ((double)groups - 1)),
+                 "%s to %s in %d groups", low_position ? "low" : "high",
+                 low_value ? "low" : "high", (int)groups);
     free(counts);
     free(rows);
     free(columns);
@@ -250,10 +254,10 @@ static void close_pairs(epoch *e, uint64_t near)
         mean += (double)(n - d);
         chance += 2 * (double)(n - d) / ((double)n * ((double)n - 1));
     }
-    quality_note(
-        e->q, "adjacent", n,
-        stats_poisson(count, mean * chance, generator_unit(&e->q->random)),
-        "pairs within %d", (int)near);
+    quality_note(e->q, "adjacent", n,
+                 stats_poisson(count, mean * chance,
+                               generator_unit(&e->q->random)),
+                 "pairs within %d", (int)near);
 }
 
 /* Neighbours exactly `by` apart, upwards and downwards. */

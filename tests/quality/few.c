@@ -11,8 +11,11 @@
 enum { RANDOM_KEYS, NEXT_SEEDS, NEXT_EPOCHS, NEXT_STREAMS, KEY_KINDS };
 
 static const char *const key_names[KEY_KINDS] = {
-    "random keys", "consecutive seeds", "consecutive epochs",
-    "consecutive streams"};
+    "random keys",
+    "consecutive seeds",
+    "consecutive epochs",
+    "consecutive streams",
+};
 
 /* The key number `number` of a kind, from a start that was drawn. */
 static void begin_kind(quality *q, uint64_t n, int kind, const uint64_t *start,
@@ -20,10 +23,18 @@ static void begin_kind(quality *q, uint64_t n, int kind, const uint64_t *start,
 {
     uint64_t seed = start[0], epoch = start[1], stream = start[2];
     switch (kind) {
-    case NEXT_SEEDS: seed += number; break;
-    case NEXT_EPOCHS: epoch += number; break;
-    case NEXT_STREAMS: stream += number; break;
-    default: quality_begin(q, n); return;
+    case NEXT_SEEDS:
+        seed += number;
+        break;
+    case NEXT_EPOCHS:
+        epoch += number;
+        break;
+    case NEXT_STREAMS:
+        stream += number;
+        break;
+    default:
+        quality_begin(q, n);
+        return;
     }
     q->who->begin(q->who, q->state, n, seed, epoch, stream);
 }
@@ -75,10 +86,10 @@ static void all_permutations(quality *q, uint64_t n, int kind, uint64_t keys)
                      stats_chi_square(x, (double)factorial - 1), "%s",
                      key_names[kind]);
     }
-    quality_note(
-        q, "even and odd", n,
-        stats_normal((2.0 * (double)odd - (double)keys) / sqrt((double)keys)),
-        "%s", key_names[kind]);
+    quality_note(q, "even and odd", n,
+                 stats_normal((2.0 * (double)odd - (double)keys) /
+                              sqrt((double)keys)),
+                 "%s", key_names[kind]);
     free(counts);
     free(expected);
 }
@@ -136,10 +147,10 @@ static void table(quality *q, uint64_t n, int kind, uint64_t keys)
         }
     }
     x *= ((double)n - 1) / (double)n;
-    quality_note(
-        q, "position to value", n,
-        stats_chi_square(x, ((double)groups - 1) * ((double)groups - 1)), "%s",
-        key_names[kind]);
+    quality_note(q, "position to value", n,
+                 stats_chi_square(x,
+                                  ((double)groups - 1) * ((double)groups - 1)),
+                 "%s", key_names[kind]);
     free(out);
     free(counts);
 }
@@ -268,11 +279,11 @@ static void mallows(quality *q, uint64_t n, int kind, uint64_t pairs)
         squares += kernel * kernel;
     }
     mean = sum / (double)pairs;
-    quality_note(
-        q, "Mallows kernel", n,
-        stats_normal(mean / sqrt((squares / (double)pairs - mean * mean) /
-                                 (double)pairs)),
-        "%s", key_names[kind]);
+    quality_note(q, "Mallows kernel", n,
+                 stats_normal(mean /
+                              sqrt((squares / (double)pairs - mean * mean) /
+                                   (double)pairs)),
+                 "%s", key_names[kind]);
     free(one);
     free(two);
     free(values);
@@ -396,8 +407,7 @@ static size_t longest_increasing(const uint64_t *values, uint64_t n,
 }
 
 typedef struct counted {
-    double inversions[LAW], cycles[LAW], ascents[LAW], fixed[LAW],
-        longest[LAW];
+    double inversions[LAW], cycles[LAW], ascents[LAW], fixed[LAW], longest[LAW];
     double inversion_sum; /* what exceeds the mean, over all keys */
 } counted;
 
@@ -479,12 +489,12 @@ void quality_statistics(quality *q)
         }
         /* One permutation's inversions have the variance
            n (n - 1) (2 n + 5) / 72. */
-        quality_note(
-            q, "statistics", n,
-            stats_normal(ours->inversion_sum /
-                         sqrt((double)keys * (double)n * ((double)n - 1) *
-                              (2 * (double)n + 5) / 72)),
-            "mean of inversions");
+        quality_note(q, "statistics", n,
+                     stats_normal(ours->inversion_sum /
+                                  sqrt((double)keys * (double)n *
+                                       ((double)n - 1) * (2 * (double)n + 5) /
+                                       72)),
+                     "mean of inversions");
         law_cycles(law, n, LAW);
         note_law(q, n, ours->cycles, law, keys, "cycles");
         law_ascents(law, n, LAW);

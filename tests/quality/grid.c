@@ -324,7 +324,8 @@ static void uneven_large(quality *q, uint64_t n, const uint64_t *size,
     enum { CHUNK = 4096, TURN = 4096, TIMES = 3 };
     static const char *const names[2][TIMES] = {
         {"left", "left by 2^32", "left by 2^30"},
-        {"right", "right by 2^32", "right by 2^30"}};
+        {"right", "right by 2^32", "right by 2^30"},
+    };
     static const uint64_t times[TIMES] = {1, (uint64_t)1 << 32,
                                           (uint64_t)1 << 30};
     static double turns[2][TIMES][TURN];
@@ -530,8 +531,7 @@ void quality_differences(quality *q, uint64_t n, size_t positions)
         steps_note(q, n, &c, dl[0], dr[0], m, what);
         for (t = s; t < 4; t++) {
             q->who->fill(q->state, first + steps[t], 1, value[2], m);
-            q->who->fill(q->state, first + steps[s] + steps[t], 1, value[3],
-                         m);
+            q->who->fill(q->state, first + steps[s] + steps[t], 1, value[3], m);
             steps_take(&c, dl[1], dr[1], value[2], value[3], m);
             for (i = 0; i < m; i++) {
                 dl[1][i] = dl[1][i] >= dl[0][i] ? dl[1][i] - dl[0][i]

@@ -27,7 +27,8 @@ static const char *const relation_names[RELATIONS] = {
     "consecutive seeds",     "consecutive epochs", "consecutive streams",
     "(s, e) and (e, s)",     "(e, t) and (t, e)",  "(s+1, e) and (s, e+1)",
     "(e+1, t) and (e, t+1)", "seed bit flipped",   "epoch bit flipped",
-    "stream bit flipped"};
+    "stream bit flipped",
+};
 
 static void relate(int relation, uint64_t number, const uint64_t *one,
                    uint64_t *two)
@@ -142,10 +143,10 @@ void quality_relations(quality *q, uint64_t n, uint64_t keys, size_t positions)
                 }
             }
         }
-        quality_note(
-            q, "related keys", n,
-            stats_poisson(same, most / (double)n, generator_unit(&q->random)),
-            "%s, same", relation_names[relation]);
+        quality_note(q, "related keys", n,
+                     stats_poisson(same, most / (double)n,
+                                   generator_unit(&q->random)),
+                     "%s, same", relation_names[relation]);
         for (i = 0; i < GROUPS; i++) {
             double e = most * group_share(i, n, 0);
             x += (steps[i] - e) * (steps[i] - e) / e;
@@ -193,8 +194,8 @@ void quality_related_pairs(quality *q, uint64_t keys)
             int which;
             draw_related(q, relation, k, key[0], key[1]);
             for (which = 0; which < 2; which++) {
-                q->who->begin(q->who, q->state, 4, key[which][0],
-                              key[which][1], key[which][2]);
+                q->who->begin(q->who, q->state, 4, key[which][0], key[which][1],
+                              key[which][2]);
                 q->who->fill(q->state, 0, 1, out, 4);
                 cell = cell * 4 + (size_t)out[0];
                 cell = cell * 3 + (size_t)(out[1] - (out[1] > out[0]));
@@ -304,7 +305,8 @@ static void sample(quality *q, uint64_t n, const char *way, const uint64_t *at,
     enum { HIGH, LOW, HIGH_PAIR, LOW_PAIR, XOR, STEP_HIGH, STEP_LOW, TESTS };
     static const char *const names[TESTS] = {
         "high byte", "low byte",   "high pairs", "low pairs",
-        "low xor",   "high steps", "low steps"};
+        "low xor",   "high steps", "low steps",
+    };
     static double counts[TESTS][256];
     uint64_t a, b, bits = 0;
     uint64_t *values = (uint64_t *)quality_claim(m, sizeof *values);
@@ -328,9 +330,8 @@ static void sample(quality *q, uint64_t n, const char *way, const uint64_t *at,
         }
     }
     for (test = 0; test < TESTS; test++) {
-        note_even(q, n, counts[test],
-                  test <= LOW ? (double)m : (double)(m / 2), 256, way,
-                  names[test]);
+        note_even(q, n, counts[test], test <= LOW ? (double)m : (double)(m / 2),
+                  256, way, names[test]);
     }
     /* Every bit but the highest ones, which are not even unless n is a power
        of two: of neighbours together. */
@@ -387,11 +388,20 @@ void quality_large(quality *q, uint64_t n)
         far = n / (2 * m);
         far = far > (uint64_t)1 << 20 ? (uint64_t)1 << 20 : far;
         switch (way) {
-        case IN_ORDER: stride = 1; break;
-        case SPREAD: stride = n / m; break;
-        case FAR: stride = far; break;
-        case COLUMN: stride = b; break;
-        default: stride = b + 1;
+        case IN_ORDER:
+            stride = 1;
+            break;
+        case SPREAD:
+            stride = n / m;
+            break;
+        case FAR:
+            stride = far;
+            break;
+        case COLUMN:
+            stride = b;
+            break;
+        default:
+            stride = b + 1;
         }
         first = generator_below(&q->random, n - stride * (m - 1));
         for (i = 0; i < m; i++) {

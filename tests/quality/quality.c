@@ -136,7 +136,8 @@ static const uint64_t structure_sizes[] = {
     100,       256,       1000,      1024,       4096,        10000,
     65535,     65536,     100003,    1000000,    1048576,     10000000,
     100000000, 268435456, 715937049, 1000000000, 4294967296u, POWER(60),
-    0}; /* 715937049 is 26,757 squared */
+    0,
+}; /* 715937049 is 26,757 squared */
 
 static void run_structure(quality *q)
 {
@@ -350,8 +351,8 @@ static void print_verdict(const quality *q, const verdict *v, FILE *to)
             "%s: %s: %lu p-values, smallest %.1e (%s, n = %.0f, %s; limit "
             "%.1e), uniformity %.1e\n",
             q->who->name, v->failed ? "FAILS" : "passes",
-            (unsigned long)q->count, v->least, r->test, (double)r->n,
-            r->detail, v->limit, v->all);
+            (unsigned long)q->count, v->least, r->test, (double)r->n, r->detail,
+            v->limit, v->all);
 }
 
 static FILE *create(const char *folder, const char *name)
@@ -487,14 +488,22 @@ static int run_rounds(const char *folder, double effort, unsigned masters)
             quality_result failed;
             uint32_t found;
             switch (k) {
-            case SMALL: n = range->first; break;
-            case SMALL + 1: n = middle_of(range); break;
-            case SMALL + 2: n = worst_of(range); break;
-            case SMALL + 3: n = range->last; break;
-            default: n = small[k];
+            case SMALL:
+                n = range->first;
+                break;
+            case SMALL + 1:
+                n = middle_of(range);
+                break;
+            case SMALL + 2:
+                n = worst_of(range);
+                break;
+            case SMALL + 3:
+                n = range->last;
+                break;
+            default:
+                n = small[k];
             }
-            if (n < range->first || n > range->last ||
-                (i == 0 && k == SMALL)) {
+            if (n < range->first || n > range->last || (i == 0 && k == SMALL)) {
                 continue;
             }
             found = smallest_rounds(n, masters, effort, &failed);
@@ -630,8 +639,8 @@ static void cut_keys(const shuffler *self, void *state, uint64_t n,
 {
     const uint64_t kept = 0xfffffffeu;
     (void)self;
-    shuffler_header.begin(&shuffler_header, state, n, seed & kept,
-                          epoch & kept, stream & kept);
+    shuffler_header.begin(&shuffler_header, state, n, seed & kept, epoch & kept,
+                          stream & kept);
 }
 
 /* In the range of its rounds, does the shuffler fail by one p-value? */
@@ -841,7 +850,8 @@ static void selftest_bad(double effort, int whole)
     enum { BAD = 8 };
     static void (*const parts[BAD])(quality *) = {
         bad_network, bad_multiplier, bad_hash,  bad_sum,
-        bad_keys,    bad_rotation,   bad_cycle, run_suite};
+        bad_keys,    bad_rotation,   bad_cycle, run_suite,
+    };
     shuffler half = shuffler_header, sum = shuffler_header;
     shuffler cut = shuffler_header;
     const shuffler *bad[BAD];

@@ -52,8 +52,7 @@ void quality_statistics(quality *q);
 void quality_epoch(quality *q, uint64_t n);
 
 /* keys.c: between permutations, and samples of very large ones. */
-void quality_relations(quality *q, uint64_t n, uint64_t keys,
-                       size_t positions);
+void quality_relations(quality *q, uint64_t n, uint64_t keys, size_t positions);
 void quality_related_pairs(quality *q, uint64_t keys);
 void quality_flips(quality *q, uint64_t n);
 void quality_large(quality *q, uint64_t n);

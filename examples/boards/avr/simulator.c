@@ -38,8 +38,8 @@ static int map_eeprom(avr_t *avr, const char *path)
     file = open(path, O_RDWR | O_CREAT, 0666);
     if (file < 0 || ftruncate(file, eeprom->size) != 0)
         return 0;
-    bytes = mmap(NULL, eeprom->size, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                 0);
+    bytes =
+        mmap(NULL, eeprom->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (bytes == MAP_FAILED)
         return 0;
     if (is_new)
@@ -72,9 +72,9 @@ int main(int argc, char **argv)
     avr_ioctl(avr, AVR_IOCTL_UART_GET_FLAGS('0'), &flags);
     flags &= ~(uint32_t)(AVR_UART_FLAG_STDIO | AVR_UART_FLAG_POLL_SLEEP);
     avr_ioctl(avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags);
-    avr_irq_register_notify(
-        avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT), print,
-        NULL);
+    avr_irq_register_notify(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'),
+                                          UART_IRQ_OUTPUT),
+                            print, NULL);
     do /* ends when the program sleeps without interrupts */
         state = avr_run(avr);
     while (state != cpu_Done && state != cpu_Crashed);

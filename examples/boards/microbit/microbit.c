@@ -18,7 +18,7 @@
 #define SYSTICK_RELOAD REGISTER(0xe000e014)
 #define SYSTICK_VALUE REGISTER(0xe000e018)
 
-#define PAGE 1024 /* bytes that are erased together, a slot in each */
+#define PAGE 1024        /* bytes that are erased together, a slot in each */
 #define SLOTS_AT 0x3f800 /* microbit.ld keeps the program below */
 typedef char slot_is_in_page[BOARD_SLOT_BYTES <= PAGE ? 1 : -1];
 
@@ -49,7 +49,7 @@ __attribute__((section(".vectors"), used)) static const struct {
 /* On a board a tick is a cycle. qemu -icount shift=0 runs one instruction per
    nanosecond and this timer at 16 MHz: 62.5 instructions per tick. */
 #ifdef BOARD_IS_QEMU
-#define TICK(ticks) ((ticks) * 125 / 2)
+#define TICK(ticks) ((ticks)*125 / 2)
 const char *const board_clock_unit = "instructions";
 #else
 #define TICK(ticks) (ticks)

@@ -14,12 +14,18 @@ static int32_t semihost(int operation, uintptr_t arguments)
     __asm__ volatile(".option push\n.option norvc\n.balign 16\n"
                      "slli zero, zero, 0x1f\nebreak\nsrai zero, zero, 7\n"
                      ".option pop"
-                     : "+r"(a0) : "r"(a1) : "memory");
+                     : "+r"(a0)
+                     : "r"(a1)
+                     : "memory");
     return a0;
 }
 
-enum { SEMIHOST_OPEN = 1, SEMIHOST_CLOSE = 2, SEMIHOST_WRITE = 5,
-       SEMIHOST_READ = 6 };
+enum {
+    SEMIHOST_OPEN = 1,
+    SEMIHOST_CLOSE = 2,
+    SEMIHOST_WRITE = 5,
+    SEMIHOST_READ = 6
+};
 enum { SEMIHOST_RB = 1, SEMIHOST_WB = 5 }; /* fopen's modes */
 
 static int32_t semihost_open(unsigned slot, uintptr_t mode)

@@ -24,12 +24,13 @@ static const uint32_t K = 64, D = 16, COUNT = K * 256, STEPS = 24, N = 200000;
 static double milliseconds()
 {
     return std::chrono::duration<double, std::milli>(
-               std::chrono::steady_clock::now().time_since_epoch()).count();
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 /* Draws a subset of n in both ways, and prints a row. Returns true if ours has
    distinct numbers below n, and the same after a resume. */
-static bool draw(uint64_t n, const char* name)
+static bool draw(uint64_t n, const char *name)
 {
     unsigned char state[STATESAMPLER_STATE_BYTES];
     std::vector<uint64_t> numbers(COUNT), again(COUNT);
@@ -64,8 +65,8 @@ static bool draw(uint64_t n, const char* name)
 }
 
 /* The mean squared distance of all vectors to their centroids. */
-static double error_of(const faiss::Clustering& clustering,
-                       const std::vector<float>& x)
+static double error_of(const faiss::Clustering &clustering,
+                       const std::vector<float> &x)
 {
     const int64_t n = static_cast<int64_t>(x.size() / D);
     std::vector<float> distances(x.size() / D);
@@ -132,18 +133,19 @@ static bool refuses(uint64_t n, uint32_t count, uint32_t world_size)
            STATESAMPLER_EINVAL;
 }
 
-int main(int argc, char** argv)
+int main(int argc, char **argv)
 {
     example_begin(argc, argv, 0, usage);
     printf("%u of n     rand_perm   bytes of RAM   faiss_subset  to resume"
-           "   bytes of RAM\n", COUNT);
-    bool good = refuses(10, 0, 1) && refuses(10, 11, 1) && refuses(10, 9, 2) &&
-                ends();
+           "   bytes of RAM\n",
+           COUNT);
+    bool good =
+        refuses(10, 0, 1) && refuses(10, 11, 1) && refuses(10, 9, 2) && ends();
     good = draw(1000000, "10^6") && good;
     good = draw(10000000, "10^7") && good;
     good = draw(uint64_t{1} << 31, "2^31") && good;
     good = draw(uint64_t{1} << 40, "2^40") && good;
     good = cluster() && good;
     return example_end(good, "each subset has distinct vectors, and is the "
-                       "same after a resume");
+                             "same after a resume");
 }

@@ -28,9 +28,9 @@ struct Checkpoint {
 };
 
 /* Sets all from the file, if there is one. */
-static void load(const char* path, Checkpoint* now,
-                 std::vector<faiss_subset>& readers,
-                 faiss::Clustering& clustering)
+static void load(const char *path, Checkpoint *now,
+                 std::vector<faiss_subset> &readers,
+                 faiss::Clustering &clustering)
 {
     size_t size;
     int code = statesampler_load_file(path, now, sizeof *now, &size);
@@ -41,19 +41,20 @@ static void load(const char* path, Checkpoint* now,
     if (size == sizeof now->centroids) {
         memmove(now->centroids, now, size);
         printf("%s has centroids and no place in an epoch: epoch 0 begins at "
-               "its start\n", path);
+               "its start\n",
+               path);
     } else {
-        for (faiss_subset& each : readers)
-            example_must(statesampler_load(
-                &each.sampler, now->state,
-                size == sizeof *now ? sizeof now->state : 0));
+        for (faiss_subset &each : readers)
+            example_must(
+                statesampler_load(&each.sampler, now->state,
+                                  size == sizeof *now ? sizeof now->state : 0));
     }
     clustering.centroids.assign(now->centroids, now->centroids + K * D);
 }
 
 /* Goes on from the file to the end. Each reader could be a machine. */
-static void train(const char* path, uint32_t num_readers,
-                  const std::vector<float>& vectors)
+static void train(const char *path, uint32_t num_readers,
+                  const std::vector<float> &vectors)
 {
     std::vector<faiss_subset> readers(num_readers);
     std::vector<float> subset(COUNT * D);
@@ -65,22 +66,21 @@ static void train(const char* path, uint32_t num_readers,
 
     for (uint32_t rank = 0; rank < num_readers; rank++)
         example_must(faiss_subset_init(&readers[rank], vectors.size() / D,
-                                       COUNT, 42, stream, rank,
-                                       num_readers));
+                                       COUNT, 42, stream, rank, num_readers));
     load(path, &now, readers, clustering);
     clustering.niter = 1; /* of each subset, from the present centroids */
     uint64_t epoch;
     while ((epoch = statesampler_epoch(&readers[0].sampler)) < EPOCHS) {
         std::vector<std::thread> threads;
 
-        for (faiss_subset& each : readers)
+        for (faiss_subset &each : readers)
             threads.emplace_back([&] {
                 std::vector<uint64_t> numbers(each.part);
                 if (faiss_subset_next(&each, numbers.data()))
                     faiss_subset_gather(&each, numbers.data(), vectors.data(),
                                         D * sizeof(float), subset.data());
             });
-        for (std::thread& each : threads)
+        for (std::thread &each : threads)
             each.join();
         if (statesampler_epoch(&readers[0].sampler) == epoch)
             clustering.train(COUNT, subset.data(), index);
@@ -92,9 +92,9 @@ static void train(const char* path, uint32_t num_readers,
 }
 
 /* A number from `least` to `most`, or a message. */
-static uint32_t number(const char* text, uint32_t least, uint32_t most)
+static uint32_t number(const char *text, uint32_t least, uint32_t most)
 {
-    char* end;
+    char *end;
     const unsigned long value = strtoul(text, &end, 10);
 
     if (*text < '0' || *text > '9' || *end || value < least || value > most)
@@ -103,7 +103,7 @@ static uint32_t number(const char* text, uint32_t least, uint32_t most)
     return static_cast<uint32_t>(value);
 }
 
-int main(int argc, char** argv)
+int main(int argc, char **argv)
 {
     example_begin(argc, argv, 4, usage);
     if (argc < 2)
@@ -117,6 +117,8 @@ int main(int argc, char** argv)
     std::vector<float> vectors(n * D);
     faiss::float_rand(vectors.data(), vectors.size(), seed);
     train(argv[1], readers, vectors);
-    return example_end(1, "%s holds the centroids and, in %d bytes, which "
-                       "subset comes next", argv[1], STATESAMPLER_STATE_BYTES);
+    return example_end(1,
+                       "%s holds the centroids and, in %d bytes, which "
+                       "subset comes next",
+                       argv[1], STATESAMPLER_STATE_BYTES);
 }

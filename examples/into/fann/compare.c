@@ -17,9 +17,8 @@
 #define MANY 100000u
 #define EPOCH 10u /* that is resumed, in its middle */
 
-static const char usage[] =
-    "usage: compare\n\n"
-    "Compares FANN's shuffle with fann_sampler.h.\n";
+static const char usage[] = "usage: compare\n\n"
+                            "Compares FANN's shuffle with fann_sampler.h.\n";
 
 static double seconds(void)
 {
@@ -143,5 +142,5 @@ int main(int argc, char **argv)
     good = compare_orders();
     compare_times();
     return example_end(good, "FANN's shuffle prefers some orders, "
-                       "fann_sampler.h none");
+                             "fann_sampler.h none");
 }

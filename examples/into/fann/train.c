@@ -80,7 +80,8 @@ static size_t train(const char *path, struct fann_train_data *data,
         memcmp(bytes, "FANN_", 5) == 0) {
         ann = read_network(path, ann);
         printf("%s has weights and no place in an epoch: epoch 0 begins at its "
-               "start\n", path);
+               "start\n",
+               path);
     } else if (STATESAMPLER_KIND(code) != STATESAMPLER_ENOFILE) {
         example_must(code);
         example_must(fann_sampler_load(ann, data, &s, bytes, size));
@@ -123,7 +124,9 @@ int main(int argc, char **argv)
                      argc > 4 ? number(argv[4], MOST_ROWS) : 2);
     size = train(argv[1], data, batch_size);
     fann_destroy_train(data);
-    return example_end(1, "%s holds weights, momentum and error of epoch %u in "
-                       "%d bytes, the sampler in %d", argv[1], EPOCHS - 1,
-                       (int)size, STATESAMPLER_STATE_BYTES);
+    return example_end(1,
+                       "%s holds weights, momentum and error of epoch %u in "
+                       "%d bytes, the sampler in %d",
+                       argv[1], EPOCHS - 1, (int)size,
+                       STATESAMPLER_STATE_BYTES);
 }

@@ -162,7 +162,8 @@ int main(int argc, char **argv)
            "at %d of %d borders the next epoch begins with the last artist\n",
            (int)(PASSES * songs), count_bag(), playlist, count_borders(),
            PASSES - 1);
-    return example_end(playlist == 0, "each of %d songs came once in each of "
+    return example_end(playlist == 0,
+                       "each of %d songs came once in each of "
                        "%d passes, and no artist twice in a row, from 16 bytes",
                        (int)songs, (int)PASSES);
 }

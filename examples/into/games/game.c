@@ -92,8 +92,7 @@ static void play(bag *b, world *w)
         bag_remove(b, w->tracks % 20);
     else if (w->turn % 10 == 7)
         bag_walk(b, -1, &track);
-    else if (w->turn % 10 == 3 &&
-             bag_take(b, w->turn % 20) == STATESAMPLER_OK)
+    else if (w->turn % 10 == 3 && bag_take(b, w->turn % 20) == STATESAMPLER_OK)
         track = w->turn % 20;
     else
         bag_draw(b, &track);
@@ -126,7 +125,7 @@ static void run(world *w, uint32_t players, const char *path, double *us)
 
     for (i = 0; i < BAGS && code == STATESAMPLER_OK; i++) {
         const bag b = {w->items[i], order[i], ROOM, w->count[i], i,
-                       0, 0, 0, 0, w->held[i]};
+                       0,           0,        0,    0,           w->held[i]};
 
         bags[i] = b;
         code = bag_begin(&bags[i], w->turn > 0 ? w->state[i] : NULL);
@@ -171,7 +170,8 @@ int main(int argc, char **argv)
     begin(&whole);
     run(&whole, 1, NULL, &other);
     printf("turn %d: four bags are ready after %.0f us\n", (int)turn, us);
-    return example_end(now.hash == whole.hash, "what came is %016" PRIx64
+    return example_end(now.hash == whole.hash,
+                       "what came is %016" PRIx64
                        ", as without a kill; four bags are saved in %d bytes",
                        now.hash, (int)sizeof now.state);
 }

@@ -110,7 +110,8 @@ static inline size_t epochs_move(epochs *e, char *buffer, int save)
 
     for (; t != NULL; t = ggml_get_next_tensor(e->ctx_compute, t)) {
         last = t->op == GGML_OP_OPT_STEP_ADAMW ? 3
-               : t->op == GGML_OP_OPT_STEP_SGD ? 0 : -1;
+               : t->op == GGML_OP_OPT_STEP_SGD ? 0
+                                               : -1;
         for (i = 0; i <= last; i += i == 0 ? 2 : 1, place += bytes) {
             bytes = ggml_nbytes(t->src[i]);
             if (buffer != NULL && save)

@@ -34,14 +34,15 @@ static struct ggml_tensor *inputs, *outputs, *weights;
 static float noise(uint64_t number)
 {
     return (float)(statesampler_hash(0, &number, sizeof number) >> 40) /
-               0x800000 - 1;
+               0x800000 -
+           1;
 }
 
 /* Points around the centres of classes. */
 static ggml_opt_dataset_t make_data(void)
 {
-    ggml_opt_dataset_t set = ggml_opt_dataset_init(
-        GGML_TYPE_F32, GGML_TYPE_F32, WIDTH, CLASSES, SAMPLES, 1);
+    ggml_opt_dataset_t set = ggml_opt_dataset_init(GGML_TYPE_F32, GGML_TYPE_F32,
+                                                   WIDTH, CLASSES, SAMPLES, 1);
     float *point = ggml_get_data_f32(ggml_opt_dataset_data(set));
     float *label = ggml_get_data_f32(ggml_opt_dataset_labels(set));
     uint64_t i, k;
@@ -50,8 +51,8 @@ static ggml_opt_dataset_t make_data(void)
     for (i = 0; i < SAMPLES; i++) {
         label[i * CLASSES + i % CLASSES] = 1;
         for (k = 0; k < WIDTH; k++)
-            point[i * WIDTH + k] = noise(i % CLASSES * WIDTH + k) +
-                                   noise(1000 + i * WIDTH + k);
+            point[i * WIDTH + k] =
+                noise(i % CLASSES * WIDTH + k) + noise(1000 + i * WIDTH + k);
     }
     return set;
 }
@@ -100,7 +101,7 @@ static ggml_backend_t make_backend(int threads)
     backend = ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, NULL);
     if (backend == NULL)
         example_fail(1, "ggml has no backend for the CPU: install its plugin, "
-                     "or name the plugin's file in GGML_BACKEND_PATH");
+                        "or name the plugin's file in GGML_BACKEND_PATH");
     found = ggml_backend_reg_get_proc_address(
         ggml_backend_dev_backend_reg(ggml_backend_get_device(backend)),
         "ggml_backend_set_n_threads");
@@ -121,8 +122,8 @@ static void make_epochs(epochs *e, int threads, int rows)
     e->dataset = make_data();
     e->batch = batch;
     e->sched = ggml_backend_sched_new(&backend, NULL, 1, 2048, false, true);
-    params = ggml_opt_default_params(e->sched,
-                                     GGML_OPT_LOSS_TYPE_CROSS_ENTROPY);
+    params =
+        ggml_opt_default_params(e->sched, GGML_OPT_LOSS_TYPE_CROSS_ENTROPY);
     params.ctx_compute = e->ctx_compute;
     params.inputs = inputs;
     params.outputs = outputs;
@@ -166,6 +167,8 @@ int main(int argc, char **argv)
     ggml_opt_result_loss(result, &loss, NULL);
     ggml_opt_result_accuracy(result, &accuracy, NULL);
     printf("ggml %s, commit %s\n", ggml_version(), ggml_commit());
-    return example_end(accuracy > 0.5, "validation: loss %.6f, accuracy %.4f, "
-                       "after %d steps", loss, accuracy, (int)e.steps);
+    return example_end(accuracy > 0.5,
+                       "validation: loss %.6f, accuracy %.4f, "
+                       "after %d steps",
+                       loss, accuracy, (int)e.steps);
 }

@@ -19,7 +19,8 @@ struct Indices
 static double milliseconds()
 {
     return std::chrono::duration<double, std::milli>(
-               std::chrono::steady_clock::now().time_since_epoch()).count();
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 static torch::data::DataLoaderOptions options(size_t workers)
@@ -28,13 +29,13 @@ static torch::data::DataLoaderOptions options(size_t workers)
 }
 
 template <class Sampler>
-static std::vector<size_t> first_batch(const Sampler& sampler)
+static std::vector<size_t> first_batch(const Sampler &sampler)
 {
     auto loader = torch::data::make_data_loader(Indices(), sampler, options(0));
     return *loader->begin();
 }
 
-static std::string saved(const torch::data::samplers::Sampler<>& sampler)
+static std::string saved(const torch::data::samplers::Sampler<> &sampler)
 {
     torch::serialize::OutputArchive archive;
     std::ostringstream stream;
@@ -43,21 +44,25 @@ static std::string saved(const torch::data::samplers::Sampler<>& sampler)
     return stream.str();
 }
 
-static void load(torch::data::samplers::Sampler<>& sampler,
-                 const std::string& bytes)
+static void load(torch::data::samplers::Sampler<> &sampler,
+                 const std::string &bytes)
 {
     torch::serialize::InputArchive archive;
     archive.load_from(bytes.data(), bytes.size());
     sampler.load(archive);
 }
 
-static void trained(torch::data::samplers::Sampler<>&) {}
-static void trained(StateSampler& sampler) { sampler.trained(); }
+static void trained(torch::data::samplers::Sampler<> &)
+{
+}
+static void trained(StateSampler &sampler)
+{
+    sampler.trained();
+}
 
 /* Prints a row. `make` makes a sampler at an epoch's start. Returns true if a
    loader goes on at the next batch after a save and a load in mid-epoch. */
-template <class Make>
-static bool compare_row(const char* name, Make make)
+template <class Make> static bool compare_row(const char *name, Make make)
 {
     double start = milliseconds(), first, resumed;
     auto run = make();
@@ -88,15 +93,15 @@ static int compare()
     desc.num_samples = COMPARED;
     desc.batch_size = COMPARED_BATCH;
     printf("%zu samples               bytes    first batch      to resume   "
-           "goes on\n", COMPARED);
+           "goes on\n",
+           COMPARED);
     bool theirs = compare_row("RandomSampler", [] {
         return torch::data::samplers::RandomSampler(COMPARED);
     });
     theirs |= compare_row("DistributedRandomSampler", [] {
         return torch::data::samplers::DistributedRandomSampler(COMPARED);
     });
-    const bool ours = compare_row("StateSampler", [&] {
-        return StateSampler(desc);
-    });
+    const bool ours =
+        compare_row("StateSampler", [&] { return StateSampler(desc); });
     return ours && !theirs;
 }

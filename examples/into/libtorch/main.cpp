@@ -19,10 +19,10 @@ static const char usage[] =
     "RandomSampler. `compare` measures libtorch's samplers beside ours.\n";
 
 /* What the command line says. Returns 1 if all of it is true. */
-static int run(int argc, char** argv)
+static int run(int argc, char **argv)
 {
     const std::string mode = argc > 1 ? argv[1] : "";
-    const char* path = argc > 2 ? argv[2] : "";
+    const char *path = argc > 2 ? argv[2] : "";
     const uint64_t size = argc > 4 ? strtoull(argv[4], nullptr, 10) : 2412;
     unsigned ranks = 1, workers = 0;
 
@@ -44,7 +44,7 @@ static int run(int argc, char** argv)
     return 1;
 }
 
-int main(int argc, char** argv)
+int main(int argc, char **argv)
 {
     int good = 0;
 
@@ -53,7 +53,7 @@ int main(int argc, char** argv)
     at::manual_seed(1);
     try {
         good = run(argc, argv);
-    } catch (const c10::Error& error) {
+    } catch (const c10::Error &error) {
         example_fail(1, "%s", error.what_without_backtrace());
     }
     return example_end(good, "a state counts the batches that were trained on");

@@ -28,15 +28,18 @@ class StateSampler : public torch::data::samplers::Sampler<> {
 public:
     /* One dataset: stands for RandomSampler and, with rank and world_size, for
        DistributedRandomSampler; allow_duplicates = false is the tail DROP. */
-    explicit StateSampler(const statesampler_desc& desc)
-        : StateSampler({desc}, {1}, desc.tail == STATESAMPLER_TAIL_CARRY
-                                        ? STATESAMPLER_STOP_NEVER
-                                        : STATESAMPLER_STOP_FIRST) {}
+    explicit StateSampler(const statesampler_desc &desc)
+        : StateSampler({desc}, {1},
+                       desc.tail == STATESAMPLER_TAIL_CARRY
+                           ? STATESAMPLER_STOP_NEVER
+                           : STATESAMPLER_STOP_FIRST)
+    {
+    }
 
     /* Several in turns, as MIXES of statesampler.h says. A batch is of one, an
        index counts through all. The loader's batch_size is the largest. */
-    StateSampler(const std::vector<statesampler_desc>& descs,
-                 const std::vector<uint32_t>& weights, uint32_t stop)
+    StateSampler(const std::vector<statesampler_desc> &descs,
+                 const std::vector<uint32_t> &weights, uint32_t stop)
         : run_(std::make_shared<Run>())
     {
         TORCH_CHECK(descs.size() == weights.size(),
@@ -80,7 +83,8 @@ public:
     {
         TORCH_CHECK(!size, "StateSampler: the size is in the description");
         run_->idle = run_->moved || !run_->ended ? 0 : run_->idle + 1;
-        TORCH_CHECK(run_->idle < 2, "StateSampler: two passes trained nothing: "
+        TORCH_CHECK(run_->idle < 2,
+                    "StateSampler: two passes trained nothing: "
                     "call trained() after each batch, and put drop_last into "
                     "the description, not into the loader's options");
         begin_if_over();
@@ -103,13 +107,13 @@ public:
         run_->ended = count < batch_size;
         if (count == 0)
             return torch::nullopt;
-        for (uint64_t& each : out)
+        for (uint64_t &each : out)
             each += statesampler_mix_offset(&run_->mix, source);
         out.resize(count);
         return std::vector<size_t>(out.begin(), out.end());
     }
 
-    void save(torch::serialize::OutputArchive& archive) const override
+    void save(torch::serialize::OutputArchive &archive) const override
     {
         std::vector<uint8_t> state(statesampler_mix_state_bytes(&run_->mix));
         must(statesampler_mix_save(&run_->mix, state.data(), state.size()));
@@ -117,7 +121,7 @@ public:
     }
 
     /* Warns and changes nothing if another sampler has saved. */
-    void load(torch::serialize::InputArchive& archive) override
+    void load(torch::serialize::InputArchive &archive) override
     {
         torch::Tensor state;
         if (archive.try_read("statesampler", state, true))
@@ -125,7 +129,8 @@ public:
                                        static_cast<size_t>(state.numel())));
         else
             TORCH_WARN("StateSampler: the archive has no place in an epoch; "
-                       "epoch ", epoch(), " begins at its start");
+                       "epoch ",
+                       epoch(), " begins at its start");
     }
 
 private:

@@ -2,12 +2,11 @@
    what is refused. Include it after compare.hpp. */
 
 /* Whether a call throws with this in its message. */
-template <class Call>
-static bool throws(const char* text, Call call)
+template <class Call> static bool throws(const char *text, Call call)
 {
     try {
         call();
-    } catch (const c10::Error& error) {
+    } catch (const c10::Error &error) {
         return strstr(error.what_without_backtrace(), text) != nullptr;
     }
     return false;
@@ -15,14 +14,15 @@ static bool throws(const char* text, Call call)
 
 /* Loops over a loader that reads ahead if it has workers, and trains on `most`
    batches at most. Returns how many it trained on. */
-static size_t loop(StateSampler& sampler, size_t most, size_t workers = 4,
+static size_t loop(StateSampler &sampler, size_t most, size_t workers = 4,
                    bool drop_last = false)
 {
-    auto loader = torch::data::make_data_loader(
-        Indices(), sampler, options(workers).drop_last(drop_last));
+    auto loader =
+        torch::data::make_data_loader(Indices(), sampler,
+                                      options(workers).drop_last(drop_last));
     size_t count = 0;
 
-    for (auto& batch : *loader) {
+    for (auto &batch : *loader) {
         if (count == most)
             break;
         count += !batch.empty();

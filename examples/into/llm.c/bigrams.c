@@ -55,8 +55,8 @@ static void make_data(const char *path)
     for (k = 0; k < 5; k++) {
         shard[2] = tokens[k];
         for (i = 1, text[0] = (uint16_t)k; i < tokens[k]; i++)
-            text[i] = (uint16_t)((text[i - 1] * 5 + 7 +
-                                  (i * i + k) % 11 / 8) % TOKENS);
+            text[i] = (uint16_t)((text[i - 1] * 5 + 7 + (i * i + k) % 11 / 8) %
+                                 TOKENS);
         snprintf(name, sizeof name, "%s.%d", path, (int)k);
         write_file(name, shard, text, 2 * (size_t)tokens[k]);
     }

@@ -32,13 +32,14 @@ static inline int checkpoint_load(checkpoint *c, const char *path,
 
     dataloader_check_(file != NULL, path, "it cannot be opened");
     dataloader_check_(fread(c->header, sizeof c->header, 1, file) == 1 &&
-                      c->header[0] == 20240326 && c->header[1] == 3, path,
-                      "it is no model of version 3");
+                          c->header[0] == 20240326 && c->header[1] == 3,
+                      path, "it is no model of version 3");
     c->count = count;
     if (c->header[8] != CHECKPOINT_MARK) {
         fclose(file);
         printf("checkpoint.h: %s has weights only: this begins at the start of "
-               "epoch %d\n", path, (int)statesampler_epoch(&loader->sampler));
+               "epoch %d\n",
+               path, (int)statesampler_epoch(&loader->sampler));
         return 0;
     }
     code = statesampler_load(&loader->sampler, c->header + 10,
@@ -67,14 +68,14 @@ static inline void checkpoint_save(checkpoint *c, const char *path,
 
     dataloader_check_(path != NULL, "checkpoint_save", "it has no path");
     dataloader_check_(snprintf(name, sizeof name, "%s.new", path) <
-                      (int)sizeof name, path, "the name is too long");
+                          (int)sizeof name,
+                      path, "the name is too long");
     c->header[8] = CHECKPOINT_MARK;
     c->header[9] = steps;
     statesampler_save(&loader->sampler, c->header + 10,
                       STATESAMPLER_STATE_BYTES);
     file = fopen(name, "wb");
-    good = file != NULL &&
-           fwrite(c->header, sizeof c->header, 1, file) == 1 &&
+    good = file != NULL && fwrite(c->header, sizeof c->header, 1, file) == 1 &&
            fwrite(weights, sizeof(float), c->count, file) == c->count &&
            fwrite(m, sizeof(float), c->count, file) == c->count &&
            fwrite(v, sizeof(float), c->count, file) == c->count &&

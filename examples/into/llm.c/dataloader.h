@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define DATALOADER_SEED 42 /* the same for all processes */
+#define DATALOADER_SEED 42    /* the same for all processes */
 #define DATALOADER_BYTES 1024 /* int32: 20240520, 1, the number of tokens */
 
 typedef struct DataLoader {
@@ -31,9 +31,9 @@ typedef struct DataLoader {
     size_t B, T, num_tokens; /* num_tokens: of all shards */
     int *inputs, *targets;   /* B rows of T tokens */
     glob_t glob_result;
-    int32_t **shards; /* mapped: header and tokens */
-    uint64_t *starts;       /* the first sequence of each shard; of all */
-    uint64_t *sequences;    /* of a batch */
+    int32_t **shards;    /* mapped: header and tokens */
+    uint64_t *starts;    /* the first sequence of each shard; of all */
+    uint64_t *sequences; /* of a batch */
     statesampler sampler;
 } DataLoader;
 
@@ -58,9 +58,10 @@ static inline int32_t *dataloader_map_(const char *name)
     close(file);
     shard = (int32_t *)map;
     dataloader_check_(map != MAP_FAILED && bytes > DATALOADER_BYTES &&
-                      shard[0] == 20240520 && shard[1] == 1 && shard[2] > 0 &&
-                      bytes - DATALOADER_BYTES == 2 * (off_t)shard[2], name,
-                      "it is no shard of tokens, or is cut off");
+                          shard[0] == 20240520 && shard[1] == 1 &&
+                          shard[2] > 0 &&
+                          bytes - DATALOADER_BYTES == 2 * (off_t)shard[2],
+                      name, "it is no shard of tokens, or is cut off");
     return shard;
 }
 
@@ -82,7 +83,8 @@ static inline void dataloader_init(DataLoader *loader,
     dataloader_check_(num_processes > 0, "dataloader_init",
                       "num_processes is 1 or more");
     dataloader_check_(glob(filename_pattern, 0, NULL, &loader->glob_result) ==
-                      0, filename_pattern, "there are no such files");
+                          0,
+                      filename_pattern, "there are no such files");
     shards = loader->glob_result.gl_pathc;
     loader->process_rank = process_rank;
     loader->num_processes = num_processes;
@@ -94,17 +96,18 @@ static inline void dataloader_init(DataLoader *loader,
     loader->starts = (uint64_t *)calloc(shards + 1, 8);
     loader->shards = (int32_t **)calloc(shards, sizeof(void *));
     dataloader_check_(loader->inputs && loader->targets && loader->sequences &&
-                      loader->shards && loader->starts, "dataloader_init",
-                      "there is not enough memory");
+                          loader->shards && loader->starts,
+                      "dataloader_init", "there is not enough memory");
     for (i = 0; i < shards; i++) {
         loader->shards[i] = dataloader_map_(loader->glob_result.gl_pathv[i]);
         tokens = (uint32_t)loader->shards[i][2];
         loader->num_tokens += tokens;
         loader->starts[i + 1] = loader->starts[i] + (tokens - 1) / T;
         desc.stream = statesampler_hash(desc.stream, &tokens, sizeof tokens);
-        desc.stream = statesampler_hash(
-            desc.stream, loader->shards[i] + DATALOADER_BYTES / 4,
-            2 * (size_t)(tokens < 128 ? tokens : 128));
+        desc.stream =
+            statesampler_hash(desc.stream,
+                              loader->shards[i] + DATALOADER_BYTES / 4,
+                              2 * (size_t)(tokens < 128 ? tokens : 128));
     }
     desc.num_samples = loader->starts[shards];
     desc.seed = DATALOADER_SEED;
@@ -149,8 +152,8 @@ static inline void dataloader_free(DataLoader *loader)
     size_t i;
 
     for (i = 0; i < loader->glob_result.gl_pathc; i++)
-        munmap(loader->shards[i], DATALOADER_BYTES +
-               2 * (size_t)loader->shards[i][2]);
+        munmap(loader->shards[i],
+               DATALOADER_BYTES + 2 * (size_t)loader->shards[i][2]);
     free(loader->inputs);
     free(loader->targets);
     free(loader->sequences);

@@ -68,8 +68,9 @@ static size_t step(size_t B, size_t T, int processes, uint16_t *out)
             const int first = loaders[r].inputs[row * T];
             out[row * (size_t)processes + (size_t)r] = (uint16_t)first;
             for (t = 0; t < T; t++)
-                good = good && loaders[r].inputs[row * T + t] == first + (int)t
-                       && loaders[r].targets[row * T + t] == first + 1 + (int)t;
+                good = good &&
+                       loaders[r].inputs[row * T + t] == first + (int)t &&
+                       loaders[r].targets[row * T + t] == first + 1 + (int)t;
         }
     }
     check(good, "the tokens of a sequence", B, T, processes);
@@ -95,8 +96,9 @@ static void run(size_t T, const size_t *Bs, const int *processes, int shapes,
         k = (k + 1) % shapes;
         begin(Bs[k], T, processes[k], 1);
         for (r = 0; r < processes[k]; r++)
-            check(statesampler_load(&loaders[r].sampler, state, sizeof state)
-                      == 0, "a state", Bs[k], T, processes[k]);
+            check(statesampler_load(&loaders[r].sampler, state, sizeof state) ==
+                      0,
+                  "a state", Bs[k], T, processes[k]);
     }
     end(processes[k]);
 }

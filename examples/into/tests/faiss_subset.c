@@ -50,7 +50,8 @@ static void begin(faiss_subset *readers, unsigned n, unsigned count,
 
     for (r = 0; r < world; r++)
         check(faiss_subset_init(&readers[r], n, count, 7, 1, r, world) ==
-                  STATESAMPLER_OK, "faiss_subset_init", n, count, world);
+                  STATESAMPLER_OK,
+              "faiss_subset_init", n, count, world);
 }
 
 /* Three epochs beside one reader's. After the second subset the state of the
@@ -71,8 +72,8 @@ static void epochs(unsigned n, unsigned count, unsigned world)
                       memcmp(subset, wanted, count * sizeof subset[0]) == 0,
                   "another subset than one reader's", n, count, world);
             for (i = 0; i < count; i++)
-                check(subset[i] < n && seen[subset[i]]++ == 0,
-                      "a vector twice", n, count, world);
+                check(subset[i] < n && seen[subset[i]]++ == 0, "a vector twice",
+                      n, count, world);
             if (subsets == 1) {
                 statesampler_save(&readers[world - 1].sampler, state,
                                   sizeof state);
@@ -101,8 +102,8 @@ int main(void)
                     shapes++;
                 } else {
                     check(faiss_subset_init(&s, n, count, 7, 1, 0, world) ==
-                              STATESAMPLER_EINVAL, "no multiple", n, count,
-                          world);
+                              STATESAMPLER_EINVAL,
+                          "no multiple", n, count, world);
                 }
     check(faiss_subset_init(&s, 3, 4, 7, 1, 0, 1) == STATESAMPLER_EINVAL &&
               faiss_subset_init(&s, 3, 0, 7, 1, 0, 1) == STATESAMPLER_EINVAL &&

@@ -77,11 +77,13 @@ int main(void)
     }
     fann_sampler_next(ours, data, &s, batch);
     check(fann_sampler_save(ours, &s, bytes, size - 1) ==
-              STATESAMPLER_ECAPACITY, "a small buffer is refused");
+              STATESAMPLER_ECAPACITY,
+          "a small buffer is refused");
     check(fann_sampler_save(ours, &s, bytes, size) == 0, "save");
     fann_sampler_init(&t, data, 7, 3);
     check(fann_sampler_load(other, data, &t, bytes, size) ==
-              STATESAMPLER_ECORRUPT && statesampler_epoch(&t) == 0,
+                  STATESAMPLER_ECORRUPT &&
+              statesampler_epoch(&t) == 0,
           "another network is refused, and nothing moves");
     check(fann_sampler_load(later, data, &t, bytes, size) == 0 &&
               statesampler_epoch(&t) == 3 && statesampler_position(&t) == 10,
@@ -93,12 +95,14 @@ int main(void)
     check(same(ours, later), "the same after a load, with another batch_size");
     data->num_data = 0;
     check(fann_sampler_init(&t, data, 7, 3) == STATESAMPLER_EINVAL &&
-              statesampler_epoch(&t) == 4, "no rows are refused");
+              statesampler_epoch(&t) == 4,
+          "no rows are refused");
     data->num_data = ROWS;
     data->input[0][0] = 1;
     fann_sampler_init(&t, data, 7, 3);
     check(STATESAMPLER_KIND(fann_sampler_load(later, data, &t, bytes, size)) ==
-              STATESAMPLER_EMISMATCH && same(ours, later),
+                  STATESAMPLER_EMISMATCH &&
+              same(ours, later),
           "other data is refused, and nothing changes");
     fann_destroy(plain);
     fann_destroy(ours);

@@ -27,7 +27,8 @@ static void whole(int n, int min, unsigned piece)
     unsigned done;
 
     check(sequence_fill(one, 0, (unsigned)n, min, min + (n - 1), 7,
-                        (unsigned)n) == NULL, "a fill", n);
+                        (unsigned)n) == NULL,
+          "a fill", n);
     memset(seen, 0, sizeof seen);
     for (i = 0; i < n; i++) {
         int64_t place = (int64_t)one[i] - min;
@@ -38,7 +39,8 @@ static void whole(int n, int min, unsigned piece)
         unsigned some = (unsigned)n - done;
         some = some < piece ? some : piece;
         check(sequence_fill(parts + done, done, some, min, min + (n - 1), 7,
-                            (unsigned)n) == NULL, "a piece", n);
+                            (unsigned)n) == NULL,
+              "a piece", n);
     }
     check(memcmp(one, parts, (size_t)n * sizeof one[0]) == 0,
           "the same in pieces", n);
@@ -49,7 +51,8 @@ static void refused(unsigned first, unsigned count, int min, int max)
     int value = 12345;
 
     check(sequence_fill(&value, first, count, min, max, 1, 1) != NULL &&
-              value == 12345, "refused, and nothing written", (int)count);
+              value == 12345,
+          "refused, and nothing written", (int)count);
 }
 
 int main(void)
@@ -63,7 +66,8 @@ int main(void)
     }
     /* All numbers there are: some are negative, no two are equal. */
     check(sequence_fill(all, 0xffffffffu - 100, 101, INT_MIN, INT_MAX, 1, 2) ==
-              NULL, "the whole range", 101);
+              NULL,
+          "the whole range", 101);
     for (i = 0; i < 101; i++)
         for (j = 0; j < i; j++)
             good = good && all[i] != all[j];

@@ -42,7 +42,8 @@ static void one_epoch(split *s, unsigned n, unsigned held_out, unsigned *seen)
         if (++steps % 3 == 0) {
             statesampler_save(&s->train, state, sizeof state);
             size = n - held_out - statesampler_position(&s->train) < 20
-                       ? 1 : size % 5 + 1;
+                       ? 1
+                       : size % 5 + 1;
             begin(s, n, held_out, size);
             check(statesampler_load(&s->train, state, sizeof state) == 0,
                   "a state", n, held_out);
@@ -84,8 +85,9 @@ static void one_by_one(unsigned n, unsigned held_out)
 
 int main(void)
 {
-    static const unsigned sizes[][2] = {{40, 0}, {40, 10}, {200, 199 - 20},
-                                        {199, 50}, {5, 0}, {60, 55}};
+    static const unsigned sizes[][2] = {
+        {40, 0}, {40, 10}, {200, 199 - 20}, {199, 50}, {5, 0}, {60, 55},
+    };
     unsigned seen[MOST], k, i, epoch;
     size_t count;
     uint64_t held[MOST];

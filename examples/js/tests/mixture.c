@@ -94,8 +94,8 @@ static void load(char *text)
     printf("%d", code);
     for (i = 0; i < arrlenu(m.changes); i++)
         printf(" %s:%" PRIu32 ":%" PRIu32,
-               m.changes[i].name ? m.changes[i].name : "-",
-               m.changes[i].source, m.changes[i].status);
+               m.changes[i].name ? m.changes[i].name : "-", m.changes[i].source,
+               m.changes[i].status);
     puts("");
 }
 

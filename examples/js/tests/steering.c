@@ -26,10 +26,9 @@ static history h;
 static uint64_t first_epochs[SOURCES];
 #define SCHEDULE_WEIGH(mix, weights) history_mix_weigh(&h, mix, weights)
 #define SCHEDULE_SEEK(mix, turn) history_mix_seek(&h, mix, turn)
-#define SCHEDULE_BEGIN(s, mix)                               \
-    (schedule_epochs(s, first_epochs),                       \
-     history_mix_begin(&h, mix, statesampler_mix_epoch(mix), \
-                       first_epochs))
+#define SCHEDULE_BEGIN(s, mix) \
+    (schedule_epochs(s, first_epochs), \
+     history_mix_begin(&h, mix, statesampler_mix_epoch(mix), first_epochs))
 #include "examples/extras/schedule.h"
 
 #include <stdio.h>
@@ -94,8 +93,8 @@ static int add_source(void)
 
 static int begin_mix(void)
 {
-    int code = statesampler_mix_init(&mix, sources, num_sources,
-                                     (uint32_t)number());
+    int code =
+        statesampler_mix_init(&mix, sources, num_sources, (uint32_t)number());
 
     num_sources = 0;
     of_mix = 1;

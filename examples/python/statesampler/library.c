@@ -36,7 +36,7 @@ SMALL_BEGIN
 SMALL_END
 
 /* Declares and defines a function that the library has besides the header's. */
-#define EXPORT(type, name, parameters)                    \
+#define EXPORT(type, name, parameters) \
     STATESAMPLER_API type statesampler_##name parameters; \
     type statesampler_##name parameters
 
@@ -50,16 +50,19 @@ typedef struct record {
 /* The sizes of the structs and of a state, for Python, which allocates them. */
 extern STATESAMPLER_API const uint64_t statesampler_layout[7];
 const uint64_t statesampler_layout[7] = {
-    sizeof(statesampler), sizeof(statesampler_source),
+    sizeof(statesampler),     sizeof(statesampler_source),
     sizeof(statesampler_mix), STATESAMPLER_STATE_BYTES,
-    sizeof(history), sizeof(record), sizeof(schedule_source)};
+    sizeof(history),          sizeof(record),
+    sizeof(schedule_source),
+};
 
 /* The message of a code of statesampler.h, or of any header above: whose own it
    is not, that one says what statesampler.h does. */
 EXPORT(const char *, any_error, (int code))
 {
     static const char *(*const others[])(int) = {
-        history_error, schedule_error, pack_error, spread_error, ledger_error};
+        history_error, schedule_error, pack_error, spread_error, ledger_error,
+    };
     const char *said = statesampler_error(code);
     size_t i;
 
@@ -250,15 +253,14 @@ EXPORT(int, mixture_load,
         const uint32_t *numbers, uint32_t *statuses, uint32_t restart))
 {
     ssmp_mixture_state state;
-    int code =
-        ssmp_mixture_read(&state, (const unsigned char *)bytes, size);
+    int code = ssmp_mixture_read(&state, (const unsigned char *)bytes, size);
 
     if (code == STATESAMPLER_OK) {
         code = ssmp_mixture_compare(statuses, mix, &state, numbers);
     }
     if (code == STATESAMPLER_OK) {
-        code = ssmp_mixture_resume(mix, &state, numbers, statuses,
-                                   (int)restart);
+        code =
+            ssmp_mixture_resume(mix, &state, numbers, statuses, (int)restart);
     }
     return code;
 }
@@ -547,9 +549,8 @@ EXPORT(void, record_open,
 /* In the last stretch: OK if it ends in this state. */
 EXPORT(int, record_ends_in, (record *r, const void *state, size_t size))
 {
-    return r->log.num_sources == 0
-               ? history_ends_in(&r->walk, state)
-               : history_mix_ends_in(&r->mix, state, size);
+    return r->log.num_sources == 0 ? history_ends_in(&r->walk, state)
+                                   : history_mix_ends_in(&r->mix, state, size);
 }
 
 EXPORT(const history_stretch *, record_stretch, (const record *r))
@@ -642,8 +643,7 @@ EXPORT(int, record_at,
         statesampler s = r->walk.sampler;
 
         code = history_at(&r->walk, rank, *epoch, step, out, count);
-        if (r->log.carry &&
-            statesampler_seek(&s, step) == STATESAMPLER_OK) {
+        if (r->log.carry && statesampler_seek(&s, step) == STATESAMPLER_OK) {
             *epoch = statesampler_epoch(&s);
         }
         return code;
@@ -804,9 +804,9 @@ EXPORT(int, pack_init,
         uint32_t width, uint32_t budget, uint64_t *number))
 {
     uint64_t *words = (uint64_t *)(p + 1);
-    int code = pack_init(
-        p, desc, lengths, width, desc->num_samples, budget, words,
-        (uint32_t *)(words + PACK_WORDS(desc->batch_size, budget)));
+    int code =
+        pack_init(p, desc, lengths, width, desc->num_samples, budget, words,
+                  (uint32_t *)(words + PACK_WORDS(desc->batch_size, budget)));
     *number = code == PACK_ELENGTH ? p->number : p->digest;
     return code;
 }

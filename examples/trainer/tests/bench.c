@@ -89,8 +89,7 @@ static double activation_bytes(size_t splits, int half)
 }
 
 /* A linear layer's three products. */
-static void three(real *a, real *b, real *c, size_t rows, size_t in,
-                  size_t out)
+static void three(real *a, real *b, real *c, size_t rows, size_t in, size_t out)
 {
     multiply(c, out, (matrix){a, in, 0}, (matrix){b, in, 1}, rows, out, in, 1);
     multiply(b, in, (matrix){c, out, 1}, (matrix){a, in, 0}, out, in, rows, 1);

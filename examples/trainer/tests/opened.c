@@ -140,7 +140,8 @@ int fsync(int file)
     *(void **)&real = dlsym(RTLD_NEXT, "fsync");
     errno = none && strcmp(none, "ENOSYS") == 0 ? ENOSYS : EINVAL;
     return none && fstat(file, &about) == 0 && S_ISDIR(about.st_mode)
-               ? -1 : real(file);
+               ? -1
+               : real(file);
 }
 
 int fcntl(int file, int command, ...)

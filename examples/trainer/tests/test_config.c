@@ -94,8 +94,8 @@ static void check_values(const struct test_case *test,
         found[size] = 0;
         fclose(to);
         if (strcmp(found, space + 1) != 0) {
-            printf("%s: %s is %s, not %s\n", test->name, test->values[i],
-                   found, space + 1);
+            printf("%s: %s is %s, not %s\n", test->name, test->values[i], found,
+                   space + 1);
             exit(1);
         }
         check_count++;

@@ -120,8 +120,7 @@ static size_t activation_bytes(const model_shape *is, size_t splits, int half)
     const size_t rest = (width + is->heads * is->context) * is->context;
     const size_t block = 2 * stream + rest * (half ? 2 : sizeof(real));
 
-    return block * ((is->layers + splits - 1) / splits) +
-           (splits - 1) * stream;
+    return block * ((is->layers + splits - 1) / splits) + (splits - 1) * stream;
 }
 
 static void splits_change_nothing(int half)
@@ -141,8 +140,8 @@ static void splits_change_nothing(int half)
               "activations are what the formula says", half ? "O1" : "O0",
               (double)splits);
         split = gradients_of(&m, &nats_split);
-        check(nats == nats_split && memcmp(gradients, split,
-                                           m.num_weights * sizeof(real)) == 0,
+        check(nats == nats_split &&
+                  memcmp(gradients, split, m.num_weights * sizeof(real)) == 0,
               "any number of splits gives the same bits", half ? "O1" : "O0",
               (double)splits);
     }

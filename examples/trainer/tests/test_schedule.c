@@ -100,9 +100,9 @@ static void test_multistep(void)
 static void test_composite(void)
 {
     const char *parts = "{name: composite, schedulers: ["
-        "{name: linear, start_value: 0, end_value: 1}, "
-        "{name: cosine, start_value: 1, end_value: 0}], "
-        "lengths: [0.2, 0.8]}";
+                        "{name: linear, start_value: 0, end_value: 1}, "
+                        "{name: cosine, start_value: 1, end_value: 0}], "
+                        "lengths: [0.2, 0.8]}";
 
     begin("5", parts);
     expect(0, 0);
@@ -113,18 +113,18 @@ static void test_composite(void)
 
     /* A part that is shorter than what counts as close. */
     begin("5", "{name: composite, schedulers: ["
-          "{name: constant, value: 4}, "
-          "{name: linear, start_value: 1, end_value: 2}], "
-          "lengths: [0.999999999, 0.000000001]}");
+               "{name: constant, value: 4}, "
+               "{name: linear, start_value: 1, end_value: 2}], "
+               "lengths: [0.999999999, 0.000000001]}");
     expect(0.99, 4);
     expect(0.9999995, 1);
     expect(1, 2);
 
     /* Lengths that sum to a little less than 1: the last one ends at 1. */
     begin("5", "{name: composite, schedulers: ["
-          "{name: constant, value: 4}, "
-          "{name: linear, start_value: 1, end_value: 2}], "
-          "lengths: [0.5, 0.4995]}");
+               "{name: constant, value: 4}, "
+               "{name: linear, start_value: 1, end_value: 2}], "
+               "lengths: [0.5, 0.4995]}");
     expect(0.49, 4);
     expect(0.5, 1);
     expect(0.75, 1.5);
@@ -135,9 +135,10 @@ static void test_composite(void)
 static void test_scaling(void)
 {
     static const char *const batch[] = {
-        "DISTRIBUTED.NUM_NODES=2", "DISTRIBUTED.NUM_PROC_PER_NODE=4",
+        "DISTRIBUTED.NUM_NODES=2",
+        "DISTRIBUTED.NUM_PROC_PER_NODE=4",
         "DATA.TRAIN.BATCHSIZE_PER_REPLICA=64",
-        LR ".auto_lr_scaling={auto_scale: True, base_value: 0.3}"
+        LR ".auto_lr_scaling={auto_scale: True, base_value: 0.3}",
     };
     static const struct {
         const char *schedule;
@@ -147,12 +148,12 @@ static void test_scaling(void)
         {"{name: linear, start_value: 0.1, end_value: 9}", 0.1, 0.6},
         {"{name: cosine, start_value: 8, end_value: 2}", 0.6, 0.15},
         {"{name: step, values: [4, 1]}", 0.6, 0.15},
-        {"{name: multistep, values: [4, 3, 1], milestones: [1, 2]}", 0.6,
-         0.15},
+        {"{name: multistep, values: [4, 3, 1], milestones: [1, 2]}", 0.6, 0.15},
         {"{name: composite, schedulers: ["
          "{name: linear, start_value: 0.1, end_value: 9}, "
          "{name: cosine, start_value: 8, end_value: 2}], "
-         "lengths: [0.5, 0.5]}", 0.1, 0.15}
+         "lengths: [0.5, 0.5]}",
+         0.1, 0.15},
     };
     size_t i, j;
 

@@ -36,8 +36,7 @@ static void sums(void)
               "rounded to a multiple of 2^-40", (double)good[i]);
     check(reduce_round(sum, good, 7, -1) == 0, "all fit, negated", 0);
     for (i = 0; i < 7; i++)
-        check(sum[i] == 0, "a value and its negative are 0",
-              (double)sum[i]);
+        check(sum[i] == 0, "a value and its negative are 0", (double)sum[i]);
     for (i = 0; i < 5; i++) {
         one = 5;
         check(reduce_round(&one, bad + i, 1, 1) == 1 && one == 5,
@@ -59,8 +58,7 @@ static void owners(void)
             for (t = 0, size = 0; t < m.num_tensors; t++)
                 size += m.tensors[t].owner == rank ? m.tensors[t].size : 0;
             check(size <= m.num_weights / (size_t)world + m.largest,
-                  "an owner has at most total / W + the largest",
-                  (double)size);
+                  "an owner has at most total / W + the largest", (double)size);
         }
     }
 }
@@ -91,9 +89,14 @@ static double norm_of(const float *values)
 static void sgd(int nesterov, int clip)
 {
     const struct trainer_config c = {
-        .weight_decay = 0.05, .momentum = 0.9, .nesterov = nesterov,
-        .use_larc = clip >= 0, .larc_clip = clip > 0,
-        .larc_trust_coefficient = 0.2, .larc_eps = 1e-8};
+        .weight_decay = 0.05,
+        .momentum = 0.9,
+        .nesterov = nesterov,
+        .use_larc = clip >= 0,
+        .larc_clip = clip > 0,
+        .larc_trust_coefficient = 0.2,
+        .larc_eps = 1e-8,
+    };
     float weight[SIZE], gradient[SIZE], momentum[SIZE] = {0};
     const model_tensor t = {.size = SIZE, .array = {weight, momentum}};
     double w[SIZE], buffer[SIZE] = {0}, scale, g, d;
@@ -126,8 +129,11 @@ static void sgd(int nesterov, int clip)
 static void larc_of_zeros(void)
 {
     const struct trainer_config c = {
-        .weight_decay = 0.1, .use_larc = 1, .larc_trust_coefficient = 0.001,
-        .larc_eps = 1e-8};
+        .weight_decay = 0.1,
+        .use_larc = 1,
+        .larc_trust_coefficient = 0.001,
+        .larc_eps = 1e-8,
+    };
     float weight[SIZE] = {0}, gradient[SIZE], zero[SIZE] = {0}, was[SIZE];
     const model_tensor t = {.size = SIZE, .array = {weight}};
     int i;
@@ -149,15 +155,20 @@ static void norms(void)
     static const struct {
         float values[2];
         double power, norm;
-    } cases[] = {{{3, -4}, 2, 5}, {{-3, 4}, 1, 7}, {{3, -4}, INFINITY, 4},
-                 {{0.002f, 0.001f}, 1000, 0.002}, {{2000, -1}, 1000, 2000},
-                 {{2000, 2000}, 1000, 2000 * 1.0006933874625807},
-                 {{1e-30f, 0}, 2, 1e-30}, {{0, 0}, 3, 0}};
+    } cases[] = {
+        {{3, -4}, 2, 5},
+        {{-3, 4}, 1, 7},
+        {{3, -4}, INFINITY, 4},
+        {{0.002f, 0.001f}, 1000, 0.002},
+        {{2000, -1}, 1000, 2000},
+        {{2000, 2000}, 1000, 2000 * 1.0006933874625807},
+        {{1e-30f, 0}, 2, 1e-30},
+        {{0, 0}, 3, 0},
+    };
     size_t i;
 
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const double norm =
-            optimizer_norm(cases[i].values, 2, cases[i].power);
+        const double norm = optimizer_norm(cases[i].values, 2, cases[i].power);
 
         check(fabs(norm - cases[i].norm) <= 1e-7 * cases[i].norm, "a norm",
               norm);
@@ -166,8 +177,10 @@ static void norms(void)
 
 static void adamw(void)
 {
-    const struct trainer_config c = {.weight_decay = 0.1,
-                                     .betas = {.items = {0.9, 0.99}}};
+    const struct trainer_config c = {
+        .weight_decay = 0.1,
+        .betas = {.items = {0.9, 0.99}},
+    };
     float weight[SIZE], gradient[SIZE], mean[SIZE] = {0}, square[SIZE] = {0};
     const model_tensor t = {.size = SIZE, .array = {weight, mean, square}};
     double w[SIZE], m[SIZE] = {0}, v[SIZE] = {0}, g;
@@ -202,8 +215,7 @@ static void scale(void)
           "halved and skipped on overflow", s.scale);
     for (i = 0; i < 1999; i++)
         check(!scaler_skips(&s, 0), "a good step is taken", i);
-    check(s.scale == 32768 && s.unskipped == 1999, "1,999 good steps",
-          s.scale);
+    check(s.scale == 32768 && s.unskipped == 1999, "1,999 good steps", s.scale);
     scaler_skips(&s, 1);
     check(s.scale == 16384 && s.unskipped == 0, "the count begins anew",
           s.scale);
@@ -289,10 +301,9 @@ static void never_fits(run *r)
             feed_end_epoch(&r->feed, words, sizeof words);
         wrong = run_step(r);
     }
-    check(strcmp(wrong, "a gradient overflowed: lower the learning rate")
-              == 0, *wrong ? wrong : "skipped for ever", step);
-    check(r->skipped > 30, "the scale was halved before",
-          (double)r->skipped);
+    check(strcmp(wrong, "a gradient overflowed: lower the learning rate") == 0,
+          *wrong ? wrong : "skipped for ever", step);
+    check(r->skipped > 30, "the scale was halved before", (double)r->skipped);
 }
 
 static void sequential(const char *yaml)
@@ -305,8 +316,8 @@ static void sequential(const char *yaml)
     int step;
 
     r.config = config_defaults;
-    check(config_read(&r.config, yaml) &&
-              config_check(&r.config, 1), r.config.error, 0);
+    check(config_read(&r.config, yaml) && config_check(&r.config, 1),
+          r.config.error, 0);
     r.world = 1;
     run_init(&r);
     check(*feed_init(&order, &r.text, &r.config) == 0, "feed", 0);

@@ -101,8 +101,8 @@ typedef struct saved {
     bytes head, config; /* the first of them without the second */
     uint64_t hash;      /* of both */
     bytes tensors, log;
-    int kind;           /* 0: it is there */
-    size_t end;         /* of the file */
+    int kind;   /* 0: it is there */
+    size_t end; /* of the file */
 } saved;
 
 static void append(bytes *to, const void *from, size_t size)
@@ -210,10 +210,11 @@ static void configure(run *r)
     static const char *const arguments[] = {
         "MODEL.TRUNK.GPT={NUM_LAYERS: 1, NUM_HEADS: 1, HIDDEN_DIM: 2, "
         "MLP_DIM: 2, CONTEXT: 4}",
-        "MODEL.AMP_PARAMS.USE_AMP=True", "OPTIMIZER.name=adamw",
+        "MODEL.AMP_PARAMS.USE_AMP=True",
+        "OPTIMIZER.name=adamw",
         "DISTRIBUTED.NUM_PROC_PER_NODE=2",
         "DATA.TRAIN={BATCHSIZE_PER_REPLICA: 2, DATA_LIMIT: 10, "
-        "USE_STATEFUL_DISTRIBUTED_SAMPLER: True}"
+        "USE_STATEFUL_DISTRIBUTED_SAMPLER: True}",
     };
     char argument[256];
     size_t i;
@@ -321,7 +322,8 @@ static void begin_all(void)
 
     snprintf(root, sizeof root, "%s/fuzz.XXXXXX",
              getenv("TMPDIR") && strlen(getenv("TMPDIR")) < 40
-                 ? getenv("TMPDIR") : "/tmp");
+                 ? getenv("TMPDIR")
+                 : "/tmp");
     CHECK(mkdtemp(root) != NULL && atexit(clear_all) == 0);
     snprintf(dir, sizeof dir, "%s/run", root);
     CHECK(mkdir(dir, 0700) == 0);
@@ -354,8 +356,7 @@ static void replace(size_t from, size_t size, const void *by, size_t length)
     CHECK(from + size <= b->size);
     if (attacked.head.size + b->size + length > 2 * PAGE)
         return;
-    memmove(b->at + from + length, b->at + from + size,
-            b->size - from - size);
+    memmove(b->at + from + length, b->at + from + size, b->size - from - size);
     memcpy(b->at + from, by, length);
     b->size += length - size;
 }
@@ -484,8 +485,13 @@ static void change_file(void)
 static void change_name(void)
 {
     static const char *const names[] = {
-        "step-000000000005", "step-000000000009", "step-999999999999",
-        "step-00000000000a", "step-5", ".step.tmp", "step-000000000010"
+        "step-000000000005",
+        "step-000000000009",
+        "step-999999999999",
+        "step-00000000000a",
+        "step-5",
+        ".step.tmp",
+        "step-000000000010",
     };
 
     snprintf(attacked.name, sizeof attacked.name, "%s",
@@ -525,13 +531,22 @@ static uint64_t attack(void)
 
     for (i = 0; i < changes; i++)
         switch (check_random(8)) {
-        case 0: change_config(); break;
+        case 0:
+            change_config();
+            break;
         case 1:
         case 2:
-        case 3: change_number(); break;
-        case 4: change_sampler(); break;
-        case 7: change_name(); break;
-        default: change_file();
+        case 3:
+            change_number();
+            break;
+        case 4:
+            change_sampler();
+            break;
+        case 7:
+            change_name();
+            break;
+        default:
+            change_file();
         }
     if (check_random(2) == 1)
         seal_pieces();
@@ -582,8 +597,8 @@ static const struct process *load_by(int ranks)
     mpi_run(world, load, NULL);
     stderr = loud;
     for (rank = 1; rank < world; rank++) {
-        CHECK(strcmp(processes[world][rank].words,
-                     processes[world][0].words) == 0);
+        CHECK(strcmp(processes[world][rank].words, processes[world][0].words) ==
+              0);
         CHECK(strcmp(processes[world][rank].name, processes[world][0].name) ==
               0);
     }

@@ -116,8 +116,8 @@ static void put_odd_number(const struct config_key *key)
 {
     const struct range r = range_of(key);
     const double numbers[] = {
-        r.low, r.low - 1, r.low - 0.5, r.high + 1, -1, 0.5, -0.0, 1e18, 1e300,
-        4e-324, NAN, -HUGE_VAL
+        r.low, r.low - 1, r.low - 0.5, r.high + 1, -1,  0.5,
+        -0.0,  1e18,      1e300,       4e-324,     NAN, -HUGE_VAL,
     };
 
     made.odd = 1;
@@ -147,8 +147,8 @@ static double any_number(const struct config_key *key)
     if (is_whole(key))
         return r.low + (double)check_random(8);
     if (how == 14 || r.begin == '(')
-        return r.low + (r.high - r.low) /
-                           (double)(2 + check_random((uint64_t)1 << 32));
+        return r.low +
+               (r.high - r.low) / (double)(2 + check_random((uint64_t)1 << 32));
     return r.low;
 }
 
@@ -170,9 +170,10 @@ static double put_number(const struct config_key *key)
 static void put_text(void)
 {
     static const char *const texts[] = {
-        "text", "a b", "'it''s'", "\"a\\\"b\\\\\"", "\"\\u00e4\"",
-        "\xc3\xa4\xf0\x9f\x98\x80", "\"12\"", "'True'", "~/text", "\"#\"",
-        "a:b", "\"a\\\n      b\""
+        "text",           "a b",         "'it''s'",
+        "\"a\\\"b\\\\\"", "\"\\u00e4\"", "\xc3\xa4\xf0\x9f\x98\x80",
+        "\"12\"",         "'True'",      "~/text",
+        "\"#\"",          "a:b",         "\"a\\\n      b\"",
     };
     const uint64_t which = check_random(sizeof texts / sizeof *texts + 2);
     const uint64_t length = 1 + check_random(CONFIG_STRING - 1);
@@ -372,8 +373,7 @@ static void put_keys(int indent)
             lr = 0;
             continue;
         }
-        if (made.nested ? !name && !base && skip-- > 0
-                        : base || skip-- > 0)
+        if (made.nested ? !name && !base && skip-- > 0 : base || skip-- > 0)
             continue;
         skip = check_random(16);
         write_path(key, path);
@@ -558,8 +558,8 @@ static int read_text(void)
         CHECK(text != NULL);
         memcpy(text, made.text, size);
     }
-    good = went(config_read_text(&config, "text", text, size),
-                "text", lines_of(text, size));
+    good = went(config_read_text(&config, "text", text, size), "text",
+                lines_of(text, size));
     if (!good && !made.odd)
         printf("%.*s\n%s\n", (int)size, text, config.error);
     CHECK(good || made.odd);
@@ -572,8 +572,7 @@ static int read_text(void)
 /* One more key, by an argument. */
 static int override(void)
 {
-    const struct config_key *key =
-        &config_table[check_random(CONFIG_KEYS)];
+    const struct config_key *key = &config_table[check_random(CONFIG_KEYS)];
     char path[CONFIG_PATH];
 
     write_path(key, path);
@@ -591,8 +590,7 @@ static int override(void)
     }
     made.text[made.size] = 0;
     made.odd |= strchr(made.text, '#') != NULL; /* may begin a comment */
-    if (!went(config_override(&config, made.text), "command line",
-              0)) {
+    if (!went(config_override(&config, made.text), "command line", 0)) {
         CHECK(made.odd);
         return 0;
     }
@@ -619,8 +617,9 @@ static void fuzz(void)
     now = processes[check_random(6)];
     check_table();
     good = config_check(&config, now);
-    if (!went(good, strncmp(config.error, "text", 4) == 0 ? "text"
-                                                          : "command line", 0))
+    if (!went(good,
+              strncmp(config.error, "text", 4) == 0 ? "text" : "command line",
+              0))
         return;
     fuzz_came_to("taken");
     check_table();

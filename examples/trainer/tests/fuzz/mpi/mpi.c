@@ -73,10 +73,9 @@ static void all_reduce(void)
     MUST(sums != NULL);
     for (i = 0; i < calls[0].count; i++)
         for (rank = 0; rank < world; rank++)
-            sums[i] = rank == 0
-                ? element(calls[0].from, type, i)
-                : combine(calls[0].op, sums[i],
-                          element(calls[rank].from, type, i));
+            sums[i] = rank == 0 ? element(calls[0].from, type, i)
+                                : combine(calls[0].op, sums[i],
+                                          element(calls[rank].from, type, i));
     for (rank = 0; rank < world; rank++)
         for (i = 0; i < calls[0].count; i++) {
             const int32_t small = (int32_t)sums[i];
@@ -229,8 +228,8 @@ int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm all)
 int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type,
                   MPI_Op op, MPI_Comm all)
 {
-    const struct call call = {ALLREDUCE, count, -1, type, op,
-                              from == MPI_IN_PLACE ? to : from, to};
+    const struct call call = {
+        ALLREDUCE, count, -1, type, op, from == MPI_IN_PLACE ? to : from, to};
 
     return all + ask(&call);
 }

@@ -19,8 +19,12 @@ void mpi_run(int world, void (*work)(int rank, void *context), void *context);
 typedef int MPI_Comm, MPI_Request, MPI_Status;
 /* The bytes of an element, but for their number. */
 typedef enum {
-    MPI_BYTE = 1, MPI_CHAR = 0x101, MPI_INT = 4, MPI_FLOAT = 0x104,
-    MPI_INT64_T = 8, MPI_UINT64_T = 0x108
+    MPI_BYTE = 1,
+    MPI_CHAR = 0x101,
+    MPI_INT = 4,
+    MPI_FLOAT = 0x104,
+    MPI_INT64_T = 8,
+    MPI_UINT64_T = 0x108
 } MPI_Datatype;
 typedef enum { MPI_MIN, MPI_MAX, MPI_SUM } MPI_Op;
 
@@ -34,8 +38,7 @@ int MPI_Init(int *argc, char ***argv);
 int MPI_Finalize(void);
 int MPI_Comm_rank(MPI_Comm all, int *rank);
 int MPI_Comm_size(MPI_Comm all, int *world);
-int MPI_Bcast(void *data, int count, MPI_Datatype type, int root,
-              MPI_Comm all);
+int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm all);
 int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type,
                   MPI_Op op, MPI_Comm all);
 int MPI_Gather(const void *from, int count, MPI_Datatype type, void *to,
