@@ -6,35 +6,21 @@ tests should notice.
 Of the faults that a rule makes in a module's syntax tree, QUOTA are drawn in
 each module, always the same for a SEED. The tests of TESTS are run with each,
 until one fails. What none notices is printed with its place: a test is missing,
-or the fault changes nothing. JOBS are run at once."""
+or the fault changes nothing."""
 
 import ast
-import concurrent.futures
 import copy
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-from common import EXAMPLES, ROOT
+from common import ROOT
 
-
-
-def number(name, default):
-    """A whole number above 0 from the environment."""
-    text = os.environ.get(name) or default
-    if not re.fullmatch("[1-9][0-9]{0,8}", text):
-        sys.exit(f"mutants: {name} is a whole number above 0, not {text}")
-    return int(text)
-
-
-SEED, QUOTA = number("SEED", "1"), number("QUOTA", "3")
-JOBS = number("JOBS", "2")
-PACKAGE = os.path.join(EXAMPLES, "statesampler")
-TESTS_FOLDER = os.path.dirname(os.path.realpath(__file__))
+SEED, QUOTA = os.environ.get("SEED", "1"), int(os.environ.get("QUOTA", "3"))
+PACKAGE = os.path.join("examples", "python", "statesampler")
 SECONDS = 300   # for a test
 
 # The tests of each module, the likeliest first.
@@ -99,124 +85,76 @@ def broken(node):
     return None
 
 
-def places(node):
-    """Where a fault can be in a tree: the node's parent, the field, and the
-    place in the field if it is a list."""
-    for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns", "decorator_list"):
-            continue
-        for i, child in enumerate(value if isinstance(value, list) else
-                                  [value]):
-            if isinstance(child, ast.AST):
-                if broken(child):
-                    yield node, field, i if isinstance(value, list) else None
-                yield from places(child)
+class Fault(ast.NodeTransformer):
+    """Breaks one of the nodes that it can break, by its number, and counts
+    them."""
 
+    def __init__(self, number=None):
+        self.number, self.count, self.what = number, 0, None
 
-def with_fault(tree, number):
-    """Puts a fault into a tree. Returns its line, and its code before and
-    after."""
-    parent, field, i = list(places(tree))[number]
-    old = getattr(parent, field)
-    old = old if i is None else old[i]
-    new = ast.copy_location(broken(old), old)
-    if i is None:
-        setattr(parent, field, new)
-    else:
-        getattr(parent, field)[i] = new
-    return old.lineno, *(ast.unparse(each).split("\n")[0]
-                         for each in (old, new))
-
-
-def fails(test, folder):
-    """Whether a test fails with the package in a folder. The library is
-    compiled in a hurry."""
-    try:
-        return subprocess.run(
-            [sys.executable, os.path.join(TESTS_FOLDER, f"test_{test}.py")],
-            env={**os.environ, "EXAMPLES": folder, "CFLAGS": "-O0"},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            stdin=subprocess.DEVNULL, timeout=SECONDS).returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+    def visit(self, node):
+        new = broken(node)
+        if new is None:
+            return self.generic_visit(node)
+        self.count += 1
+        if self.count - 1 != self.number:
+            return self.generic_visit(node)
+        old, its = (ast.unparse(each).splitlines()[0] for each in (node, new))
+        self.what = f"{node.lineno}: {old} -> {its}"
+        return ast.copy_location(new, node)
 
 
 def tree_of(module):
-    with open(os.path.join(PACKAGE, f"{module}.py")) as file:
+    with open(os.path.join(ROOT, PACKAGE, f"{module}.py")) as file:
         return ast.parse(file.read())
 
 
-def copied(parent, trees):
-    """A folder like the repository, of links, but for the package: a copy, in
-    which modules are made from these trees. Returns the folder of the
-    package."""
-    here, there = ROOT, parent
-    for name in os.path.relpath(PACKAGE, ROOT).split(os.sep):
-        os.makedirs(there, exist_ok=True)
-        for entry in os.listdir(here):
-            if entry != name:
-                os.symlink(os.path.join(here, entry),
-                           os.path.join(there, entry))
-        here, there = os.path.join(here, name), os.path.join(there, name)
-    shutil.copytree(PACKAGE, there)
-    for module, tree in trees.items():
-        with open(os.path.join(there, f"{module}.py"), "w") as file:
-            file.write(ast.unparse(ast.fix_missing_locations(tree)))
-    return os.path.dirname(there)
-
-
-def passes(test):
-    """Whether a test passes without a fault."""
-    with tempfile.TemporaryDirectory() as parent:
-        return not fails(test, copied(parent, {module: tree_of(module)
-                                               for module in all_modules()}))
-
-
-def ask(module, number):
-    """What a fault is, and whether a test notices it."""
-    tree = tree_of(module)
-    line, old, new = with_fault(tree, number)
-    with tempfile.TemporaryDirectory() as parent:
-        folder = copied(parent, {module: tree})
-        noticed = any(fails(test, folder) for test in TESTS[module].split())
-    return f"{module}.py:{line}:\n  - {old}\n  + {new}", noticed
-
-
-def drawn(module):
-    count = len(list(places(tree_of(module))))
-    lottery = random.Random(f"{SEED} {module}")
-    return sorted(lottery.sample(range(count), min(QUOTA, count)))
-
-
-def all_modules():
-    return sorted(name[:-3] for name in os.listdir(PACKAGE)
-                  if name.endswith(".py"))
+def noticed(module, number):
+    """What a fault is, and whether a test fails with it. (None: without one.)
+    The library is compiled in a hurry."""
+    fault, tree = Fault(number), tree_of(module)
+    tree = ast.fix_missing_locations(fault.visit(tree))
+    with tempfile.TemporaryDirectory() as folder:
+        root = os.path.join(folder, "root")
+        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(
+            "build", ".git"))
+        with open(os.path.join(root, PACKAGE, f"{module}.py"), "w") as file:
+            file.write(ast.unparse(tree))
+        for test in TESTS[module].split():
+            try:
+                code = subprocess.run(
+                    [sys.executable, f"test_{test}.py"],
+                    cwd=os.path.join(root, "examples", "python", "tests"),
+                    env={**os.environ, "CFLAGS": "-O0"}, timeout=SECONDS,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL).returncode
+            except subprocess.TimeoutExpired:
+                code = 1
+            if code:
+                return fault.what, True
+    return fault.what, False
 
 
 def main():
-    modules = sys.argv[1:] or all_modules()
-    for module in modules:
+    all_modules = sorted(name[:-3]
+                         for name in os.listdir(os.path.join(ROOT, PACKAGE))
+                         if name.endswith(".py"))
+    counts = [0, 0]
+    for module in sys.argv[1:] or all_modules:
         if module not in TESTS:
             sys.exit(f"mutants.py: {module} has no row in TESTS")
-    tests = sorted({test for module in modules
-                    for test in TESTS[module].split()})
-    missed = []
-    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for test, passed in zip(tests, pool.map(passes, tests)):
-            if not passed:
-                sys.exit(f"test_{test} fails without a fault")
-        answers = [pool.submit(ask, module, number) for module in modules
-                   for number in drawn(module)]
-        for count, answer in enumerate(answers, 1):
-            place, noticed = answer.result()
-            print(f"[{count}/{len(answers)}]", place.split(":\n")[0],
-                  "noticed" if noticed else "not noticed", flush=True)
-            if not noticed:
-                missed.append(place)
-    print("", *(f"no test notices {place}" for place in missed), sep="\n")
-    noticed = len(answers) - len(missed)
-    print(f"{noticed} of {len(answers)} faults noticed, "
-          f"{100 * noticed / len(answers):.1f} %")
+        if noticed(module, None)[1]:
+            sys.exit(f"mutants.py: a test of {module} fails without a fault")
+        fault = Fault()
+        fault.visit(tree_of(module))
+        for number in sorted(random.Random(f"{SEED} {module}").sample(
+                range(fault.count), min(QUOTA, fault.count))):
+            what, found = noticed(module, number)
+            counts[found] += 1
+            print(f"{module}.py:{what}", "noticed" if found else
+                  "NOT NOTICED", flush=True)
+    print(f"{counts[1]} of {sum(counts)} faults noticed, "
+          f"{100 * counts[1] / sum(counts):.1f} %")
 
 
 if __name__ == "__main__":
