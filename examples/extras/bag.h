@@ -94,17 +94,17 @@ static inline void bag_fill(bag *b)
 
 /* --- states --------------------------------------------------------------- */
 
-static inline void bag_write(unsigned char *to, uint64_t number, int bytes)
+static inline void bag_write(unsigned char *to, uint64_t number, uint32_t bytes)
 {
-    int i;
+    uint32_t i;
 
     for (i = 0; i < bytes; i++)
         to[i] = (unsigned char)(number >> 8 * i);
 }
 
-static inline uint32_t bag_read(const unsigned char *from, int bytes)
+static inline uint64_t bag_read(const unsigned char *from, uint32_t bytes)
 {
-    uint32_t number = 0;
+    uint64_t number = 0;
 
     while (bytes-- > 0)
         number = number << 8 | from[bytes];
@@ -117,19 +117,26 @@ static inline uint64_t bag_mix(uint64_t check, uint64_t value)
     return check ^ check >> 32;
 }
 
-static inline void bag_save(const bag *b, unsigned char state[BAG_BYTES])
+/* The last two bytes of a state with these two numbers. */
+static inline uint64_t bag_check(const bag *b, uint64_t low, uint64_t high)
 {
-    uint64_t low = b->seed | ((uint64_t)b->back << 24 | b->number) << 32;
-    uint64_t high = b->drawn | (uint64_t)b->base << 24;
     uint64_t check = b->count | (uint64_t)b->held << 32;
     uint32_t i;
 
     check = bag_mix(bag_mix(check, low), high);
     for (i = 0; i < b->count; i++)
         check = bag_mix(check, b->items[i]);
+    return check >> 48;
+}
+
+static inline void bag_save(const bag *b, unsigned char state[BAG_BYTES])
+{
+    uint64_t low = b->seed | ((uint64_t)b->back << 24 | b->number) << 32;
+    uint64_t high = b->drawn | (uint64_t)b->base << 24;
+
     bag_write(state, low, 8);
     bag_write(state + 8, high, 6);
-    bag_write(state + 14, check >> 48, 2);
+    bag_write(state + 14, bag_check(b, low, high), 2);
 }
 
 /* Begins, with nothing in hands; or, with a state, goes on from it, with the
@@ -139,25 +146,24 @@ static inline void bag_save(const bag *b, unsigned char state[BAG_BYTES])
 static inline int bag_begin(bag *b, const unsigned char *state)
 {
     bag to = {b->items, b->order, b->room, b->count, b->seed, 0, 0, 0, 0, 0};
-    unsigned char again[BAG_BYTES], other = 0;
-    int i;
+    uint64_t low, high;
 
     if (b->room > 0xffffff)
         return BAG_EROOM;
     if (b->count > b->room)
         return BAG_ECOUNT;
     if (state != NULL) {
-        to.seed = bag_read(state, 4);
-        to.number = bag_read(state + 4, 3);
-        to.back = state[7];
-        to.drawn = bag_read(state + 8, 3);
-        to.base = bag_read(state + 11, 3);
+        low = bag_read(state, 8);
+        high = bag_read(state + 8, 6);
+        to.seed = (uint32_t)low;
+        to.number = (uint32_t)(low >> 32) & 0xffffff;
+        to.back = (uint32_t)(low >> 56);
+        to.drawn = (uint32_t)high & 0xffffff;
+        to.base = (uint32_t)(high >> 24);
         to.held = b->held;
-        bag_save(&to, again);
-        for (i = 0; i < BAG_BYTES; i++)
-            other |= again[i] ^ state[i];
-        if (other != 0 || to.drawn > to.count || to.base > to.drawn ||
-            to.held > to.drawn || to.back > to.drawn - to.held)
+        if (bag_check(b, low, high) != bag_read(state + 14, 2) ||
+            to.drawn > to.count || to.base > to.drawn || to.held > to.drawn ||
+            to.back > to.drawn - to.held)
             return BAG_ESTATE;
     }
     *b = to;
@@ -239,12 +245,12 @@ static inline uint32_t bag_find(const bag *b, uint32_t item, uint32_t begin,
 static inline void bag_move(bag *b, uint32_t from, uint32_t to)
 {
     const uint32_t item = b->items[b->order[from]];
+    const uint32_t step = from < to ? 1 : UINT32_MAX; /* -1 */
 
-    for (; from < to; from++)
-        b->items[b->order[from]] = b->items[b->order[from + 1]];
-    for (; from > to; from--)
-        b->items[b->order[from]] = b->items[b->order[from - 1]];
+    for (; from != to; from += step)
+        b->items[b->order[from]] = b->items[b->order[from + step]];
     b->items[b->order[to]] = item;
+    b->back = 0;
 }
 
 /* Which of the rest is this item; `count` if none is. If several are, any: with
@@ -252,26 +258,21 @@ static inline void bag_move(bag *b, uint32_t from, uint32_t to)
 static inline uint32_t bag_pick(const bag *b, uint32_t item)
 {
     statesampler_perm perm;
-    uint32_t at, found = b->count, copies = 0;
+    uint32_t at = b->count, next, copies = 0;
     uint64_t skip;
 
-    for (at = b->drawn; at < b->count; at++)
-        if (b->items[b->order[at]] == item) {
-            found = at;
-            copies++;
-        }
+    while ((next = bag_find(b, item, b->drawn, at)) != at) {
+        at = next;
+        copies++;
+    }
     if (copies > 1) { /* a number that no fill has drawn: base is below 2^24 */
         statesampler_perm_init(&perm, copies, b->seed, b->number,
                                0x1000000 + (uint64_t)b->drawn);
         skip = statesampler_perm_at(&perm, 0);
-        for (at = b->drawn; at < found; at++)
-            if (b->items[b->order[at]] == item) {
-                if (skip == 0)
-                    return at;
-                skip--;
-            }
+        for (at = b->count; copies > skip; copies--)
+            at = bag_find(b, item, b->drawn, at);
     }
-    return found;
+    return at;
 }
 
 /* Takes this item in place of a draw: a song that was clicked. It does not come
@@ -297,11 +298,9 @@ static inline int bag_take(bag *b, uint32_t item)
         bag_turn(b);
         at = bag_pick(b, item);
     }
-    if (at < b->drawn)
-        bag_move(b, at, b->drawn - 1);
-    else
-        bag_move(b, at, b->drawn++);
-    b->back = 0;
+    if (at >= b->drawn)
+        b->drawn++;
+    bag_move(b, at, b->drawn - 1);
     return STATESAMPLER_OK;
 }
 
@@ -317,7 +316,6 @@ static inline int bag_hold(bag *b, uint32_t item)
     if (at == b->drawn)
         return BAG_ECAME;
     bag_move(b, at, b->held++);
-    b->back = 0;
     return STATESAMPLER_OK;
 }
 
@@ -331,7 +329,6 @@ static inline int bag_discard(bag *b, uint32_t item)
         return BAG_EFREE;
     bag_move(b, at, b->drawn - 1);
     b->held--;
-    b->back = 0;
     return STATESAMPLER_OK;
 }
 

@@ -32,43 +32,52 @@ for tool in clang wasm-ld; do
 done
 
 # Optimized for size, as pages download these. Without SIMD, -U__OPTIMIZE__
-# drops the header's bulk loops. Strength reduction and the elimination of partly
-# redundant expressions make code larger, and here hardly faster.
+# drops the header's bulk loops. Strength reduction, the elimination of partly
+# redundant expressions and 64-bit counters for 32-bit loops make code larger,
+# and here hardly faster. Exports get names of one letter or two, which wasm-opt
+# prints.
 wasm() { # FILE SOURCE FLAG...
     file=$1 source=examples/js/$2
     shift 2
     # There is no libc, but for what the folder of that name has: -fno-builtin
     # keeps loops from becoming calls of memset.
     clang --target=wasm32 -std=c99 -Oz "$@" -mnontrapping-fptoint -nostdlib \
-        -mllvm -disable-lsr -mllvm -enable-pre=0 -fno-builtin -I. \
+        -mllvm -disable-lsr -mllvm -enable-pre=0 \
+        -mllvm -indvars-widen-indvars=false -fno-builtin -I. \
         -Iexamples/js/libc -c -o $file.o $source
     # A stack of 16 KiB before the data, so that an overflow traps. It grows
     # downwards, so the first KiB is unused (--low-memory-unused).
     wasm-ld --no-entry --gc-sections --strip-all -O2 --compress-relocations \
-        --stack-first -z stack-size=16384 -o $file $file.o
+        --stack-first -z stack-size=$stack $linking -o $file $file.o
     rm $file.o
+    : >$file.exports
     if command -v wasm-opt >/dev/null; then
         wasm-opt -Oz --converge --enable-simd --zero-filled-memory \
-            --low-memory-unused --enable-nontrapping-float-to-int $file \
-            $more -o $file
+            --low-memory-unused --enable-nontrapping-float-to-int \
+            --enable-bulk-memory $file $more --minify-imports-and-exports \
+            -o $file >$file.exports
     fi
 }
 
 small='-ffreestanding -U__OPTIMIZE__'
-# In the order of their use, functions of these two are alike, and gzip packs
-# the two together.
-more=--reorder-functions
-wasm $web/statesampler-simd.wasm module.c -msimd128
-wasm $web/statesampler.wasm module.c $small
+stack=16384 linking= more=--dealign
+# Loops of vectors are always inline; that little else is saves 80 bytes. Both
+# are made alike, as the npm package packs them as one. --dealign sets hints that
+# engines do not need to one value.
+inline='-mllvm -inline-threshold=-50'
+wasm $web/statesampler-simd.wasm module.c -msimd128 $inline
+wasm $web/statesampler.wasm module.c $small $inline
+cmp $web/statesampler.wasm.exports $web/statesampler-simd.wasm.exports
+# In the memory of these, with the last part of their stack as its own.
+stack=2048 linking=--import-memory more="--dealign --reorder-functions"
+wasm $web/bag.wasm bag.c -mbulk-memory
+stack=16384 linking=
 # The way to a mix's sources inline: that makes answers from a long history
 # twice as fast, for 250 bytes. The rest is inline only where that is smaller, as
-# it is for functions of up to 8 bytes. Exports get names of one letter, which
-# wasm-opt prints.
-more='--always-inline-max-function-size=8 --minify-imports-and-exports'
-more="$more --dealign --reorder-functions"
+# it is for functions of up to 8 bytes.
+more='--always-inline-max-function-size=8 --dealign --reorder-functions'
 wasm $web/steering.wasm steering.c $small -U__OPTIMIZE_SIZE__ \
-    '-DSSMP_ALWAYS_INLINE=static inline' -mllvm -inline-threshold=-50 \
-    >$web/exports
+    '-DSSMP_ALWAYS_INLINE=static inline' -mllvm -inline-threshold=-50
 
 version=$(sed -n '1s/.* - v\([0-9.]*\) - .*/\1/p' statesampler.h)
 fill_version() { # FILE
@@ -82,6 +91,37 @@ plain() { # FILE
         NR == 1 { print; comment = 1; next }
         !comment && NF { sub(/^ +/, ""); sub(/ +\/\* .* \*\/$/, ""); print }
         /\*\/$/ { comment = 0 }'
+}
+# The exports of a WebAssembly get their new names where JavaScript has them of
+# an object.
+short_names() { # FILE OBJECT
+    sed -E "$(awk -v object="$2" '$2 == "=>" && $1 != $3 {
+        printf "s/(^|[^.A-Za-z])(%s)\\.%s([^_A-Za-z0-9])/\\1\\2.%s\\3/g\n",
+            object, $1, $3
+    }' $web/$1.exports)"
+}
+main_names() {
+    short_names statesampler.wasm 'c|this[.]#enter[(][)]'
+}
+# statesampler.mjs, whole or with another part WebAssembly.
+library() { # FILE
+    plain "$1" | main_names | short_names bag.wasm bags
+}
+# bag.wasm as text, and what unpacks it.
+bag_text() {
+    od -An -v -tu1 $web/bag.wasm | awk '
+        BEGIN { printf "const BAG = \"" }
+        {
+            for (i = 1; i <= NF; i++) {
+                byte = ($i + 8) % 256
+                if (byte >= 90)
+                    printf "%c", 124 + int(byte / 90)
+                one = sprintf("%c", 35 + byte % 90)
+                printf "%s", one == "\\" ? "\\\\" : one
+            }
+        }
+        END { print "\";" }'
+    plain examples/js/bagtext.mjs | tail -n +2
 }
 # Breaks the lines of a program after so many characters, and around strings as
 # long as that, which must not follow a return. Outside of strings a break after
@@ -123,7 +163,10 @@ minify() { # FILE
     fi
 }
 
-plain examples/js/statesampler.mjs >$web/plain
+{
+    library examples/js/statesampler.mjs
+    bag_text
+} >$web/plain
 # Files, deflated: gzip's own header has 10 bytes. advdef packs a 25th more
 # tightly.
 deflated() { # FILE...
@@ -137,20 +180,18 @@ deflated() { # FILE...
 ignored='/* webpackIgnore: true */'
 minify $web/plain | sed "s|import(\([a-z]* *+ *\":fs\"\))|import($ignored \1)|" \
     >$web/statesampler.mjs
-plain examples/js/mixture.mjs >$web/names
+plain examples/js/mixture.mjs | main_names >$web/names
 minify $web/names >$web/mixture.mjs
 rm $web/names
-letters=$(awk '$2 == "=>" && $1 != $3 {
-        printf "s/(^|[^.A-Za-z])c\\.%s([^_A-Za-z])/\\1c.%s\\2/g\n", $1, $3
-    }' $web/exports)
 {
-    plain examples/js/steering.mjs | sed -E "$letters"
+    plain examples/js/steering.mjs | short_names statesampler.wasm main |
+        short_names steering.wasm c
     printf 'function inText() { return ["%s"]; }\n' \
         "$(deflated $web/steering.wasm | base64 | tr -d '\n')"
 } >$web/steers
 plain examples/js/inflate.mjs | tail -n +2 | cat $web/steers - >$web/alone
 minify $web/alone >$web/steering.mjs
-rm $web/alone $web/exports $web/steering.wasm
+rm $web/alone $web/steering.wasm
 cp examples/js/*.d.mts $web
 
 # The page is one file: @NAME@ is replaced by a file's text, and its module
@@ -197,7 +238,7 @@ with_part() { # FILE
                 print line
         }
         !skips' examples/js/statesampler.mjs >$web/whole
-    plain $web/whole
+    library $web/whole
 }
 
 # A module as a script, which is also what require gets.
@@ -221,6 +262,7 @@ package() {
         $(wc -c <$web/statesampler.wasm) "$(text packed)" >$web/function
     # It is the end of one and the beginning of the other, which stand side by
     # side in the package: gzip looks 32 KB back.
+    bag_text >>$web/code
     cat $web/code $web/function >$web/module
     sed -e "1r $web/function" $web/code >$web/begins
     as_script $web/begins >$web/script
@@ -249,6 +291,6 @@ package() {
 package
 
 rmdir $web/package
-rm $web/plain
+rm $web/plain $web/bag.wasm $web/*.exports
 mv -f $web/* build/web
 touch build/web/made

@@ -1,13 +1,13 @@
 /* module.c - statesampler.h as WebAssembly, called by statesampler.mjs and
    mixture.mjs.
 
-   JavaScript keeps the bytes of each sampler, permutation, mix, ledger and
+   JavaScript keeps the bytes of each sampler, permutation, mix, bag, ledger and
    audit, so that its garbage collector frees them. To call a function it copies
    the bytes to the one place for an object, at the end of the module's data. (A
-   mix points to its sources behind it, and a ledger to its bits, which always
-   have the same address in this place.) Behind the object are the indices of a
-   batch, or a state; other results go to `words`. Functions are named as the
-   header's that they call. */
+   mix points to its sources behind it, a ledger to its bits, and a bag, of
+   bag.c, to its items: they always have the same address in this place.) Behind
+   the object are the indices of a batch, or a state; other results go to
+   `words`. Functions are named as the header's that they call. */
 #define STATESAMPLER_STATIC
 #define STATESAMPLER_IMPLEMENTATION
 #include "statesampler.h"
@@ -23,14 +23,20 @@ extern unsigned char __heap_base[];
 static uint64_t words[16];
 static uint64_t *out; /* the indices */
 
+/* Where a batch tells its size, and a turn its source: halves of words. */
+static size_t *told_count(void)
+{
+    return (size_t *)(void *)words;
+}
+
+static uint32_t *told_source(void)
+{
+    return (uint32_t *)(void *)words + 1;
+}
+
 static statesampler *sampler(void)
 {
     return (statesampler *)(void *)__heap_base;
-}
-
-static statesampler_perm *perm(void)
-{
-    return (statesampler_perm *)(void *)__heap_base;
 }
 
 static statesampler_audit *audit(void)
@@ -59,18 +65,50 @@ static statesampler *sampler_of(uint32_t source)
     return source == UINT32_MAX ? sampler() : &sources()[source].sampler;
 }
 
+/* --- perm -----------------------------------------------------------------
+   They take an address, as bag.c has permutations elsewhere. What it imports is
+   first here and there, in one order: so wasm-opt gives both the same names. */
+
+WEB(int, perm_init,
+    (statesampler_perm *perm, uint64_t n, uint64_t seed, uint64_t epoch,
+     uint64_t stream))
+{
+    return statesampler_perm_init(perm, n, seed, epoch, stream);
+}
+
+WEB(uint64_t, perm_at, (const statesampler_perm *perm, uint64_t position))
+{
+    return statesampler_perm_at(perm, position);
+}
+
+WEB(void, perm_fill,
+    (const statesampler_perm *perm, uint64_t first, uint64_t stride,
+     uint64_t *to, size_t count))
+{
+    statesampler_perm_fill(perm, first, stride, to, count);
+}
+
+WEB(uint64_t, perm_inverse, (const statesampler_perm *perm, uint64_t index))
+{
+    return statesampler_perm_inverse(perm, index);
+}
+
 /* --- memory --------------------------------------------------------------- */
 
-/* Returns the address of `words`, with: the object's place, and the sizes of a
+/* Returns the addresses of `words` and the object's place, and the sizes of a
    sampler, a permutation, an audit and a sampler's state. */
-WEB(uint64_t *, start, (void))
+WEB(const uint32_t *, start, (void))
 {
-    words[0] = (size_t)__heap_base;
-    words[1] = sizeof(statesampler);
-    words[2] = sizeof(statesampler_perm);
-    words[3] = sizeof(statesampler_audit);
-    words[4] = STATESAMPLER_STATE_BYTES;
-    return words;
+    static const uint32_t numbers[] = {
+        (uint32_t)words,
+        (uint32_t)__heap_base,
+        sizeof(statesampler),
+        sizeof(statesampler_perm),
+        sizeof(statesampler_audit),
+        STATESAMPLER_STATE_BYTES,
+    };
+
+    return numbers;
 }
 
 /* Makes room for an object of `bytes` bytes and, behind it, `indices` indices
@@ -151,29 +189,6 @@ WEB(void, take_float64, (size_t count))
     }
 }
 
-/* --- perm ----------------------------------------------------------------- */
-
-WEB(int, perm_init,
-    (uint64_t n, uint64_t seed, uint64_t epoch, uint64_t stream))
-{
-    return statesampler_perm_init(perm(), n, seed, epoch, stream);
-}
-
-WEB(uint64_t, perm_at, (uint64_t position))
-{
-    return statesampler_perm_at(perm(), position);
-}
-
-WEB(uint64_t, perm_inverse, (uint64_t index))
-{
-    return statesampler_perm_inverse(perm(), index);
-}
-
-WEB(void, perm_fill, (uint64_t first, uint64_t stride, size_t count))
-{
-    statesampler_perm_fill(perm(), first, stride, out, count);
-}
-
 /* --- sampler -------------------------------------------------------------- */
 
 /* The fields of a description, as parameters. */
@@ -201,23 +216,15 @@ WEB(int, init, (uint32_t source, uint32_t weight, FIELDS))
     return statesampler_init(sampler_of(source), &wanted);
 }
 
-/* Computes the indices only if `fills`; words: count */
-WEB(int, next, (int fills))
+/* Computes the indices only if there is a place for them. */
+WEB(int, next, (uint64_t *to))
 {
-    size_t count;
-    int more = statesampler_next(sampler(), fills ? out : NULL, &count);
-
-    words[0] = count;
-    return more;
+    return statesampler_next(sampler(), to, told_count());
 }
 
-WEB(int, at, (int fills, uint64_t step))
+WEB(int, at, (uint64_t *to, uint64_t step))
 {
-    size_t count;
-    int code = statesampler_at(sampler(), step, fills ? out : NULL, &count);
-
-    words[0] = count;
-    return code;
+    return statesampler_at(sampler(), step, to, told_count());
 }
 
 WEB(int, seek, (uint64_t step))
@@ -235,24 +242,15 @@ WEB(void, set_epoch, (uint64_t epoch))
     statesampler_set_epoch(sampler(), epoch);
 }
 
-WEB(uint64_t, epoch, (void))
+/* words: epoch, step, num_steps, position */
+WEB(void, progress, (uint32_t source))
 {
-    return statesampler_epoch(sampler());
-}
+    const statesampler *s = sampler_of(source);
 
-WEB(uint64_t, step, (void))
-{
-    return statesampler_step(sampler());
-}
-
-WEB(uint64_t, num_steps, (void))
-{
-    return statesampler_num_steps(sampler());
-}
-
-WEB(uint64_t, position, (void))
-{
-    return statesampler_position(sampler());
+    words[0] = statesampler_epoch(s);
+    words[1] = statesampler_step(s);
+    words[2] = statesampler_num_steps(s);
+    words[3] = statesampler_position(s);
 }
 
 WEB(uint32_t, padding, (uint32_t source, uint64_t step))
@@ -263,32 +261,26 @@ WEB(uint32_t, padding, (uint32_t source, uint64_t step))
 /* words: positions, padded, dropped, steps, rank_samples, rank_batches */
 WEB(void, get_counts, (uint32_t source))
 {
-    statesampler_counts counts;
-
-    statesampler_get_counts(sampler_of(source), &counts);
-    words[0] = counts.positions;
-    words[1] = counts.padded;
-    words[2] = counts.dropped;
-    words[3] = counts.steps;
-    words[4] = counts.rank_samples;
-    words[5] = counts.rank_batches;
+    statesampler_get_counts(sampler_of(source),
+                            (statesampler_counts *)(void *)words);
 }
 
+static statesampler_place place;
+
 /* words: position, step, rank, slot */
-static void tell_place(const statesampler_place *place)
+static void tell_place(void)
 {
-    words[0] = place->position;
-    words[1] = place->step;
-    words[2] = place->rank;
-    words[3] = place->slot;
+    words[0] = place.position;
+    words[1] = place.step;
+    words[2] = place.rank;
+    words[3] = place.slot;
 }
 
 WEB(int, locate, (uint64_t index))
 {
-    statesampler_place place = {0, 0, 0, 0};
-    int code = statesampler_locate(sampler(), index, &place);
+    const int code = statesampler_locate(sampler(), index, &place);
 
-    tell_place(&place);
+    tell_place();
     return code;
 }
 
@@ -318,35 +310,24 @@ WEB(int, load, (size_t size))
     return statesampler_load(sampler(), out, size);
 }
 
-static statesampler_desc desc; /* {0} would call memset */
+/* What a state holds. The structs are in `words`, the place behind the
+   description. */
+#define DESC_WORDS 10
 
-/* words: num_samples, seed, epoch, stream, chunk_size, window, world_size,
-   batch_size, order, partition, tail */
-static void tell_desc(void)
+static statesampler_desc *told_desc(void)
 {
-    words[0] = desc.num_samples;
-    words[1] = desc.seed;
-    words[2] = desc.epoch;
-    words[3] = desc.stream;
-    words[4] = desc.chunk_size;
-    words[5] = desc.window;
-    words[6] = desc.world_size;
-    words[7] = desc.batch_size;
-    words[8] = desc.order;
-    words[9] = desc.partition;
-    words[10] = desc.tail;
+    return (statesampler_desc *)(void *)words;
 }
 
-/* words: those of tell_desc, position, step */
+/* The place, of a sampler or a mix. */
+static void *told_place(void)
+{
+    return words + DESC_WORDS;
+}
+
 WEB(int, describe, (size_t size))
 {
-    statesampler_place place = {0, 0, 0, 0};
-    int code = statesampler_describe(out, size, &desc, &place);
-
-    tell_desc();
-    words[11] = place.position;
-    words[12] = place.step;
-    return code;
+    return statesampler_describe(out, size, told_desc(), told_place());
 }
 
 /* --- mix ------------------------------------------------------------------ */
@@ -356,29 +337,15 @@ WEB(int, mix_init, (uint32_t num_sources, uint32_t stop))
     return statesampler_mix_init(mix(), sources(), num_sources, stop);
 }
 
-/* Like next and at of a sampler; words: count, source */
-WEB(int, mix_next, (int fills))
+/* Like next and at of a sampler. */
+WEB(int, mix_next, (uint64_t *to))
 {
-    size_t count;
-    uint32_t source = 0;
-    int more =
-        statesampler_mix_next(mix(), fills ? out : NULL, &count, &source);
-
-    words[0] = count;
-    words[1] = source;
-    return more;
+    return statesampler_mix_next(mix(), to, told_count(), told_source());
 }
 
-WEB(int, mix_at, (int fills, uint64_t turn))
+WEB(int, mix_at, (uint64_t *to, uint64_t turn))
 {
-    size_t count;
-    uint32_t source = 0;
-    int code =
-        statesampler_mix_at(mix(), turn, fills ? out : NULL, &count, &source);
-
-    words[0] = count;
-    words[1] = source;
-    return code;
+    return statesampler_mix_at(mix(), turn, to, told_count(), told_source());
 }
 
 WEB(int, mix_seek, (uint64_t turn))
@@ -417,26 +384,13 @@ WEB(uint64_t, mix_offset, (uint32_t source))
     return statesampler_mix_offset(mix(), source);
 }
 
-/* words: epoch, step, num_steps and position of a source's sampler */
-WEB(void, mix_progress, (uint32_t source))
-{
-    const statesampler *s = &sources()[source].sampler;
-
-    words[0] = statesampler_epoch(s);
-    words[1] = statesampler_step(s);
-    words[2] = statesampler_num_steps(s);
-    words[3] = statesampler_position(s);
-}
-
 /* words: position, step, rank, slot, turn */
 WEB(int, mix_locate, (uint32_t source, uint64_t index))
 {
-    statesampler_place place = {0, 0, 0, 0};
-    uint64_t turn = 0;
-    int code = statesampler_mix_locate(mix(), source, index, &turn, &place);
+    const int code =
+        statesampler_mix_locate(mix(), source, index, words + 4, &place);
 
-    tell_place(&place);
-    words[4] = turn;
+    tell_place();
     return code;
 }
 
@@ -456,20 +410,11 @@ WEB(int, mix_load, (size_t size))
     return statesampler_mix_load(mix(), out, size);
 }
 
-/* words: those of tell_desc, of a source; of the mix epoch, turn, num_sources,
-   stop; the source's weight */
+/* The same of a mix and one of its sources. */
 WEB(int, mix_describe, (size_t size, uint32_t source))
 {
-    statesampler_mix_place place = {0, 0, 0, 0, 0};
-    int code = statesampler_mix_describe(out, size, source, &desc, &place);
-
-    tell_desc();
-    words[11] = place.epoch;
-    words[12] = place.turn;
-    words[13] = place.num_sources;
-    words[14] = place.stop;
-    words[15] = place.weight;
-    return code;
+    return statesampler_mix_describe(out, size, source, told_desc(),
+                                     told_place());
 }
 
 /* --- mixture --------------------------------------------------------------

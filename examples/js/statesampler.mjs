@@ -71,13 +71,14 @@ const c = instance.exports;
 /* --- memory --------------------------------------------------------------- */
 
 const BYTES = Symbol("bytes");
-const wordsAt = c.start() >>> 0;
-const [object, SAMPLER, PERM, AUDIT, STATE] =
-    Array.from(new BigInt64Array(c.memory.buffer, wordsAt, 5), Number);
+const [wordsAt, object, SAMPLER, PERM, AUDIT, STATE] =
+    new Uint32Array(c.memory.buffer, c.start(), 6);
 let roomBytes = 0, roomIndices = 0;
 let out = 0;       /* the address of the indices */
 let inside = null; /* the object whose bytes are in the object's place */
-let bytes, words;  /* views of the memory, renewed when it grows */
+/* Views of the memory, renewed when it grows: all of it, and what C tells, in
+   64 bits or 32. */
+let bytes, words, halves;
 
 /* Makes room for an object and indices. Both only grow. */
 function reserve(size, indices) {
@@ -91,10 +92,9 @@ function reserve(size, indices) {
         out = at;
         roomBytes = size;
         roomIndices = indices;
-    }
-    if (bytes?.buffer !== c.memory.buffer) {
         bytes = new Uint8Array(c.memory.buffer);
         words = new BigInt64Array(c.memory.buffer, wordsAt, 16);
+        halves = new Uint32Array(c.memory.buffer, wordsAt, 32);
     }
 }
 
@@ -193,10 +193,8 @@ export const KINDS = Object.freeze(["EINVAL", "ERANGE", "ECORRUPT", "EVERSION",
 
 export class StatesamplerError extends Error {
     constructor(code) {
-        let at = c.error(code) >>> 0, text = "";
-        for (const memory = new Uint8Array(c.memory.buffer); memory[at]; at++)
-            text += String.fromCharCode(memory[at]);
-        super(text);
+        const all = new Uint8Array(c.memory.buffer), at = c.error(code);
+        super(String.fromCharCode(...all.subarray(at, all.indexOf(0, at))));
         this.name = "StatesamplerError";
         this.code = code;
         this.kind = KINDS[Math.trunc(code / -100) - 1];
@@ -310,15 +308,15 @@ function batchOf(thing, n, most, into, serve) {
     if (most > Math.min(CHUNK, view?.length ?? CHUNK)) {
         enter(thing);
         check(serve(0));
-        count = Number(words[0]);
+        count = halves[0];
         if (view?.length < count)
             throw new RangeError(`an array of length ${view.length} is too ` +
                                  `short for ${count} indices`);
     }
     enter(thing, count);
-    if (!check(serve(1)))
+    if (!check(serve(out)))
         return null;
-    count = Number(words[0]);
+    count = halves[0];
     const found = indicesOf(kind, count);
     if (!view)
         return found.slice();
@@ -370,16 +368,19 @@ function numSamplesOf(numSamples, bigint) {
     return n;
 }
 
+const shapeOf = ({ rank, worldSize }) =>
+    [half("rank", rank), half("worldSize", worldSize)];
+
 /* The arguments of C's functions for a description (FIELDS in module.c). */
-const describe = (desc, { rank, worldSize, bigint }) => [
-    numSamplesOf(desc.numSamples, bigint),
+const describe = (desc, shape) => [
+    numSamplesOf(desc.numSamples, shape.bigint),
     ...["seed", "epoch", "stream", "chunkSize", "window"].map(
         (name) => big(name, desc[name])),
-    half("rank", rank), half("worldSize", worldSize),
-    half("batchSize", desc.batchSize),
-    ...Object.entries({ order: ORDERS, partition: PARTITIONS, tail: TAILS,
-                        dropLast: [false, true] }).map(
-        ([name, list]) => word(name, desc[name], list))];
+    ...shapeOf(shape), half("batchSize", desc.batchSize),
+    word("order", desc.order, ORDERS),
+    word("partition", desc.partition, PARTITIONS),
+    word("tail", desc.tail, TAILS),
+    word("dropLast", desc.dropLast, [false, true])];
 
 /* Vue's `reactive` leaves objects with a tag of their own alone. It would wrap
    others in a Proxy, which has no access to private members. */
@@ -387,6 +388,14 @@ class Tagged {
     get [Symbol.toStringTag]() {
         return "statesampler";
     }
+}
+
+/* What can be gone through, as an array of what is made of each. */
+function listOf(name, values, of) {
+    if (typeof values?.[Symbol.iterator] !== "function")
+        throw new TypeError(`${name} must be an array or another iterable, ` +
+                            "not " + shown(values));
+    return Array.from(values, of);
 }
 
 /* For mixture.mjs and steering.mjs; no part of the interface. */
@@ -405,7 +414,8 @@ export class Perm extends Tagged {
             options, { seed: 0, epoch: 0, stream: 0, bigint: false });
         const n = numSamplesOf(numSamples, bigint);
         make(this, PERM, () => c.perm_init(
-            n, big("seed", seed), big("epoch", epoch), big("stream", stream)));
+            object, n, big("seed", seed), big("epoch", epoch),
+            big("stream", stream)));
         this.#bigint = bigint;
         this.#n = n;
     }
@@ -425,12 +435,12 @@ export class Perm extends Tagged {
 
     at(position) {
         const number = below("position", position, this.#n);
-        return give(this, this.#enter().perm_at(number));
+        return give(this, this.#enter().perm_at(object, number));
     }
 
     inverse(index) {
         const number = below("index", index, this.#n);
-        return give(this, this.#enter().perm_inverse(number));
+        return give(this, this.#enter().perm_inverse(object, number));
     }
 
     /* The indices at first, first + stride, ...: `count` may be an array. */
@@ -446,7 +456,7 @@ export class Perm extends Tagged {
         enter(this, Math.min(total, CHUNK));
         for (let done = 0; done < total; done += CHUNK) {
             const some = Math.min(total - done, CHUNK);
-            c.perm_fill(start + by * BigInt(done), by, some);
+            c.perm_fill(object, start + by * BigInt(done), by, out, some);
             all.set(indicesOf(kind, some), done);
         }
         return into ?? all;
@@ -455,94 +465,60 @@ export class Perm extends Tagged {
 
 /* --- bag ------------------------------------------------------------------ */
 
-/* The 16 bytes of examples/extras/bag.h, which explains them. This is its code
-   written again: in WebAssembly it would add 1.4 KB to each page, and in
-   steering.mjs a game would load ten times as much for a bag. */
-function bagState(items, { seed, number, back, drawn, base, held }) {
-    const two = [BigInt(seed) | BigInt(number) << 32n | BigInt(back) << 56n,
-                 BigInt(drawn) | BigInt(base) << 24n];
-    let check = BigInt(items.length) | BigInt(held) << 32n;
-    for (const one of [...two, ...items]) {
-        check = unsigned((check ^ BigInt(one)) * 0x9e3779b97f4a7c15n);
-        check ^= check >> 32n;
-    }
-    const state = new DataView(new ArrayBuffer(16));
-    state.setBigUint64(0, two[0], true);
-    state.setBigUint64(8, two[1] | check >> 48n << 48n, true);
-    return new Uint8Array(state.buffer);
-}
+/* Of an item: BAG_EHAND and the next ones. */
+const BAG_EHAND = -1504;
+const BAG_SAYS = ["is in a hand", "is not in the bag",
+                  "did not come from this bag, or is in a hand",
+                  "is in no hand"];
 
-/* What can be gone through, as an array of what is made of each. */
-function listOf(name, values, of) {
-    if (typeof values?.[Symbol.iterator] !== "function")
-        throw new TypeError(`${name} must be an array or another iterable, ` +
-                            "not " + shown(values));
-    return Array.from(values, of);
-}
+/* The item that C has told, if there is one. */
+const itemIf = (there) => there ? halves[0] : null;
 
-/* Draws each item once before any comes again. The order has three parts: what
-   is in hands, what came, and what is left; see examples/extras/bag.h. It is not
-   part of the WebAssembly, as a page without a bag would fetch it, too. */
+/* The exports of bag.c, from the first bag on. It has the memory and the
+   permutations here. */
+let bags;
+
+/* Draws each item once before any comes again: the bag of
+   examples/extras/bag.h. */
 export class Bag extends Tagged {
-    #items;
-    #order;
-    #place;
-
     constructor(items, options = {}) {
         super();
         const { seed } = known(options, { seed: 0 });
-        this.#items = listOf("items", items, (item) => half("an item", item));
-        this.#fits(this.#items.length);
-        this.#place = { seed: half("seed", seed), number: 0, back: 0, drawn: 0,
-                        base: 0, held: 0 };
-        this.#fill();
+        bags ??= new WebAssembly.Instance(bagModule(), { env: c }).exports;
+        const list = listOf("items", items, (item) => half("an item", item));
+        this.#begin(list, list.length, half("seed", seed));
     }
 
-    #fits(count) {
-        if (count >= 2 ** 24)
+    /* Anew or from a state, with the first `count` of the items, and room for
+       all. Behind C's struct of ten numbers are the items, then the order. */
+    #begin(items, count, seed, held = 0, state) {
+        const room = items.length, order = 40 + 4 * (room + room % 2);
+        if (room >= 2 ** 24)
             throw new RangeError("a bag holds fewer than 2^24 items");
+        make(this, order + 8 * room, () => {
+            const numbers = new Uint32Array(c.memory.buffer, object, 10 + room);
+            numbers.set([object + 40, object + order, room, count, seed, 0, 0,
+                         0, 0, held]);
+            numbers.set(items, 10);
+            bytes.set(state?.subarray(0, 16) ?? [], wordsAt);
+            if (state && state.length !== 16 ||
+                bags.begin(object, state && wordsAt) < 0)
+                throw new RangeError("this state was not saved with these " +
+                                     "items, or is damaged");
+        });
     }
 
-    #fill() {
-        const { seed, number: epoch, base: stream } = this.#place;
-        const rest = this.#items.length - stream;
-        this.#order = new Perm(rest, { seed, epoch, stream }).fill(0, rest);
-    }
-
-    #slot(position) {
-        const { base } = this.#place;
-        return position < base ? position : base + this.#order[position - base];
-    }
-
-    #at(position) {
-        return this.#items[this.#slot(position)];
-    }
-
-    /* The next bag: all that is in no hand. */
-    #turn() {
-        const place = this.#place;
-        if (place.held > 0)
-            this.#settle();
-        place.drawn = place.base = place.held;
-        place.number = (place.number + 1) % 2 ** 24;
-        this.#fill();
+    /* The struct, and the items. */
+    #numbers() {
+        enter(this);
+        return new Uint32Array(c.memory.buffer, object,
+                               this[BYTES].length / 4);
     }
 
     /* null if there are no items, or all are in hands. */
     draw() {
-        const place = this.#place, count = this.#items.length;
-        if (place.held === count)
-            return null;
-        if (place.drawn === count) {
-            const last = this.#slot(count - 1);
-            let tries = 64;
-            do {
-                this.#turn();
-            } while (place.held === 0 && this.#slot(0) === last && count > 1 &&
-                     --tries > 0);
-        }
-        place.back = 0;
-        return this.#at(place.drawn++);
+        enter(this);
+        return itemIf(bags.draw(object, wordsAt));
     }
 
     /* Back (-1) or forward (1); null where there is no such item. */
@@ -551,144 +527,70 @@ export class Bag extends Tagged {
         if (!Number.isInteger(by))
             throw new RangeError("steps must be a whole number, not " +
                                  shown(steps));
-        const place = this.#place, back = place.back - by;
-        if (back < 0 || back > 255 || back >= place.drawn - place.held)
-            return null;
-        place.back = back;
-        return this.#at(place.drawn - 1 - back);
+        enter(this);
+        return itemIf(Math.abs(by) <= 255 &&
+                      bags.walk(object, by, wordsAt));
     }
 
-    /* The last of these positions that has the item; -1 if none has. */
-    #find(number, begin, end) {
-        let at = end - 1;
-        while (at >= begin && this.#at(at) !== number)
-            at--;
-        return at < begin ? -1 : at;
-    }
-
-    /* To another position; those between make room. */
-    #move(from, to) {
-        const item = this.#at(from), by = from < to ? 1 : -1;
-        for (; from !== to; from += by)
-            this.#items[this.#slot(from)] = this.#at(from + by);
-        this.#items[this.#slot(to)] = item;
-    }
-
-    /* Which of the rest is this item: any, if several are; -1 if none is. */
-    #pick(number) {
-        const { seed, number: epoch, drawn } = this.#place, found = [];
-        for (let at = drawn; at < this.#items.length; at++)
-            if (this.#at(at) === number)
-                found.push(at);
-        const options = { seed, epoch, stream: 2 ** 24 + drawn };
-        return found.length > 1 ? found[new Perm(found.length, options).at(0)]
-                                : found[0] ?? -1;
+    /* Calls a function that changes something, with an item. */
+    #change(change, item) {
+        const number = half("an item", item);
+        enter(this);
+        const code = change(object, number);
+        if (code < 0)
+            throw new RangeError(`${number} ${BAG_SAYS[BAG_EHAND - code]}`);
     }
 
     /* In place of a draw. */
     take(item) {
-        const place = this.#place, number = half("an item", item);
-        const count = this.#items.length;
-        let at = this.#pick(number);
-        if (at < 0)
-            at = this.#find(number, place.held, count);
-        if (at < 0)
-            throw new RangeError(this.#find(number, 0, place.held) < 0
-                                     ? `${number} is not in the bag`
-                                     : `${number} is in a hand`);
-        if (place.drawn === count) {
-            this.#turn();
-            at = this.#pick(number);
-        }
-        if (at < place.drawn)
-            this.#move(at, place.drawn - 1);
-        else
-            this.#move(at, place.drawn++);
-        place.back = 0;
+        this.#change(bags.take, item);
     }
 
     /* What came goes into a hand. */
     hold(item) {
-        const place = this.#place, number = half("an item", item);
-        const at = this.#find(number, place.held, place.drawn);
-        if (at < 0)
-            throw new RangeError(`${number} did not come from this bag, or ` +
-                                 "is in a hand");
-        this.#move(at, place.held++);
-        place.back = 0;
+        this.#change(bags.hold, item);
     }
 
     /* From a hand to what came. */
     discard(item) {
-        const place = this.#place, number = half("an item", item);
-        const at = this.#find(number, 0, place.held);
-        if (at < 0)
-            throw new RangeError(`${number} is in no hand`);
-        this.#move(at, place.drawn - 1);
-        place.held--;
-        place.back = 0;
-    }
-
-    #settle() {
-        this.#items = this.#items.map((_, i) => this.#at(i));
-        this.#place.base = this.#place.drawn;
+        this.#change(bags.discard, item);
     }
 
     add(item) {
-        const number = half("an item", item);
-        this.#fits(this.#items.length + 1);
-        this.#settle();
-        this.#items.push(number);
-        this.#fill();
+        const number = half("an item", item), { items } = this;
+        this.#begin([...items, number], items.length, 0, this.held,
+                    this.save());
+        this.#change(bags.add, number);
     }
 
     remove(item) {
-        const place = this.#place, number = half("an item", item);
-        const at = this.#find(number, 0, this.#items.length);
-        if (at < 0)
-            throw new RangeError(`${number} is not in the bag`);
-        this.#settle();
-        if (at < place.drawn) {
-            place.back -= Number(at >= place.drawn - place.back);
-            place.held -= Number(at < place.held);
-            place.base = --place.drawn;
-        }
-        this.#items.splice(at, 1);
-        this.#fill();
+        this.#change(bags.remove, item);
     }
 
     get left() {
-        return this.#items.length - this.#place.drawn;
+        const numbers = this.#numbers();
+        return numbers[3] - numbers[7];
     }
 
     get held() {
-        return this.#place.held;
+        return this.#numbers()[9];
     }
 
     get items() {
-        return Uint32Array.from(this.#items);
+        const numbers = this.#numbers();
+        return numbers.slice(10, 10 + numbers[3]);
     }
 
     save() {
-        return bagState(this.#items, this.#place);
+        enter(this, 2);
+        bags.save(object, out);
+        return fetched(16);
     }
 
     /* With the items and `held` of then. */
     load(state, held = 0) {
-        const view = stateIn(state), count = this.#items.length;
-        const bytes = (from, size) => view.slice(from, from + size)
-            .reduceRight((sum, byte) => sum * 256 + byte, 0);
-        const place = { seed: bytes(0, 4), number: bytes(4, 3),
-                        back: bytes(7, 1), drawn: bytes(8, 3),
-                        base: bytes(11, 3), held: half("held", held) };
-        if (view.length !== 16 || place.drawn > count ||
-            place.base > place.drawn || place.held > place.drawn ||
-            place.back > place.drawn - place.held ||
-            String(bagState(this.#items, place)) !== String(view))
-            throw new RangeError("this state was not saved with these items, " +
-                                 "or is damaged");
-        this.#place = place;
-        this.#fill();
+        const view = stateIn(state), { items } = this;
+        this.#begin(items, items.length, 0, half("held", held), view);
     }
 }
 
@@ -702,13 +604,14 @@ export class LedgerError extends Error {
     }
 }
 
-/* LEDGER_EDONE and so on; a load also has the header's errors. */
-const LEDGER_KINDS = { [-1001]: "EDONE", [-1002]: "EISSUED",
-                       [-1003]: "EAHEAD" };
+/* LEDGER_EDONE and the next ones; a load also has the header's errors. */
+const LEDGER_EDONE = -1001;
+const LEDGER_KINDS = ["EDONE", "EISSUED", "EAHEAD"];
 
 /* The error of a code, with what is made of its message in C. */
 function ledgerError(code, sentenceOf) {
-    const { kind = LEDGER_KINDS[code], message } = new StatesamplerError(code);
+    const { kind = LEDGER_KINDS[LEDGER_EDONE - code], message } =
+        new StatesamplerError(code);
     return new LedgerError(kind, sentenceOf(message, kind));
 }
 
@@ -808,8 +711,12 @@ export class Sampler extends Tagged {
 
     /* The next batch; null once at the end of an epoch. */
     next(into) {
-        return batchOf(this, this.#n, this.#batchSize, into, (fills) =>
-            fills ? c.next(1) : c.at(0, c.step()));
+        return batchOf(this, this.#n, this.#batchSize, into, (to) => {
+            if (to)
+                return c.next(to);
+            c.progress(ALONE);
+            return c.at(0, words[1]);
+        });
     }
 
     /* Moves as next does, without computing; false at the end. */
@@ -821,7 +728,7 @@ export class Sampler extends Tagged {
     at(step, into) {
         const number = big("step", step);
         return batchOf(this, this.#n, this.#batchSize, into,
-                       (fills) => c.at(fills, number));
+                       (to) => c.at(to, number));
     }
 
     /* Yields the remaining batches of this epoch. */
@@ -842,21 +749,26 @@ export class Sampler extends Tagged {
         this.#enter().set_epoch(big("epoch", epoch));
     }
 
+    #progress() {
+        this.#enter().progress(ALONE);
+        return words;
+    }
+
     get epoch() {
-        return give(this, this.#enter().epoch());
+        return give(this, this.#progress()[0]);
     }
 
     get step() {
-        return give(this, this.#enter().step());
+        return give(this, this.#progress()[1]);
     }
 
     /* Infinity with the tail carry. */
     get numSteps() {
-        return giveCount(this, this.#enter().num_steps());
+        return giveCount(this, this.#progress()[2]);
     }
 
     get position() {
-        return give(this, this.#enter().position());
+        return give(this, this.#progress()[3]);
     }
 
     get numSamples() {
@@ -884,11 +796,10 @@ export class Sampler extends Tagged {
     }
 
     reshape(shape) {
-        const { rank, worldSize, batchSize } =
+        const fields =
             known(shape, { ...RESHAPE, batchSize: this.#batchSize });
-        const size = half("batchSize", batchSize);
-        check(this.#enter().reshape(
-            half("rank", rank), half("worldSize", worldSize), size));
+        const size = half("batchSize", fields.batchSize);
+        check(this.#enter().reshape(...shapeOf(fields), size));
         this.#batchSize = size || 1;
     }
 
@@ -911,19 +822,21 @@ export class Sampler extends Tagged {
 
 /* The description that C has told. All 64-bit numbers are bigints. */
 function told() {
+    const [, worldSize, batchSize, order, partition, tail] =
+        halves.subarray(8);
     const found = answers({ bigint: true }, "numSamples", "seed", "epoch",
-                          "stream", "chunkSize", "window");
-    const [worldSize, batchSize, order, partition, tail] =
-        Array.from(words.subarray(6), Number);
-    return { ...found, worldSize, batchSize, order: ORDERS[order],
-             partition: PARTITIONS[partition], tail: TAILS[tail] };
+                          "stream");
+    return { ...found, chunkSize: unsigned(words[8]),
+             window: unsigned(words[9]), worldSize, batchSize,
+             order: ORDERS[order], partition: PARTITIONS[partition],
+             tail: TAILS[tail] };
 }
 
 /* The contents of a state. */
 export function describeState(state) {
     check(c.describe(bring(new Audit(), state)));
-    return { ...told(), position: unsigned(words[11]),
-             step: unsigned(words[12]) };
+    return { ...told(), position: unsigned(words[10]),
+             step: unsigned(words[11]) };
 }
 
 /* --- mix ------------------------------------------------------------------ */
@@ -973,14 +886,14 @@ export class Mix extends Tagged {
 
     #turn(into, serve) {
         const indices = batchOf(this, this.#n, this.#most, into, serve);
-        return indices && { source: Number(words[1]), indices };
+        return indices && { source: halves[1], indices };
     }
 
     /* The next turn: { source, indices }; null once at the end of an epoch. */
     next(into) {
-        return this.#turn(into, (fills) => {
-            if (fills)
-                return c.mix_next(1);
+        return this.#turn(into, (to) => {
+            if (to)
+                return c.mix_next(to);
             /* mix_at would be slow, so move, and undo it by entering again. */
             leave();
             const more = c.mix_next(0);
@@ -991,7 +904,7 @@ export class Mix extends Tagged {
 
     at(turn, into) {
         const number = big("turn", turn);
-        return this.#turn(into, (fills) => c.mix_at(fills, number));
+        return this.#turn(into, (to) => c.mix_at(to, number));
     }
 
     *[Symbol.iterator]() {
@@ -1014,9 +927,8 @@ export class Mix extends Tagged {
     }
 
     reshape(shape) {
-        const { rank, worldSize } = known(shape, RESHAPE);
-        check(this.#enter().mix_reshape(
-            half("rank", rank), half("worldSize", worldSize)));
+        const fields = known(shape, RESHAPE);
+        check(this.#enter().mix_reshape(...shapeOf(fields)));
     }
 
     get turn() {
@@ -1044,7 +956,7 @@ export class Mix extends Tagged {
 
     /* The place of a source's sampler. */
     progress(source) {
-        this.#enter().mix_progress(this.#source(source));
+        this.#enter().progress(this.#source(source));
         return answers(this, "epoch", "step", "numSteps", "position");
     }
 
@@ -1089,8 +1001,8 @@ export function describeMix(state, source) {
     const number = half("source", source);
     check(c.mix_describe(bring(new Audit(), state), number));
     const { worldSize, ...found } = told();
-    const [numSources, stop, weight] = Array.from(words.subarray(13), Number);
-    return { epoch: unsigned(words[11]), turn: unsigned(words[12]), numSources,
+    const [numSources, stop, weight] = halves.subarray(24);
+    return { epoch: unsigned(words[10]), turn: unsigned(words[11]), numSources,
              stop: STOPS[stop], worldSize,
              source: { ...found, weight: weight === OFF ? "off" : weight } };
 }

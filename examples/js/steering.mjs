@@ -41,7 +41,7 @@ const c = new WebAssembly.Instance(new WebAssembly.Module(inflate(packed)), {
 
 /* --- memory --------------------------------------------------------------- */
 
-const wordsAt = c.start() >>> 0;
+const wordsAt = c.start();
 const told = (count, at = wordsAt) =>
     new BigUint64Array(c.memory.buffer, at, count).slice();
 const [heap, HISTORY, READING, SCHEDULE, STAGE, SHARE, SOURCE] =
@@ -73,8 +73,8 @@ const get = (at, size) => new Uint8Array(c.memory.buffer).slice(at, at + size);
 
 /* Where the main module has the struct of the object that it works with, and
    the size of a sampler's. */
-const [PLACE, SAMPLER] = Array.from(
-    new BigInt64Array(main.memory.buffer, main.start() >>> 0, 2), Number);
+const [, PLACE, SAMPLER] =
+    new Uint32Array(main.memory.buffer, main.start(), 3);
 
 /* The struct of a sampler or mix. */
 function structOf(thing, size) {
@@ -120,10 +120,9 @@ function check(code) {
         return code;
     if (!KINDS[code])
         throw new StatesamplerError(code);
-    let at = c.error(code) >>> 0, text = "";
-    for (const memory = new Uint8Array(c.memory.buffer); memory[at]; at++)
-        text += String.fromCharCode(memory[at]);
-    throw new SteeringError(KINDS[code], text);
+    const all = new Uint8Array(c.memory.buffer), at = c.error(code);
+    throw new SteeringError(KINDS[code], String.fromCharCode(
+        ...all.subarray(at, all.indexOf(0, at))));
 }
 
 /* --- what is noted -------------------------------------------------------- */
@@ -424,9 +423,9 @@ export class History extends Tagged {
         });
         return { epoch: give(this, words[2]), worldSize: Number(worldSize),
                  ...count > 0 && { source },
-                 indices: batchOf(thing, n, most, undefined, (fills) =>
-                     count > 0 ? main.mix_at(fills, step)
-                               : main.at(fills, step)) };
+                 indices: batchOf(thing, n, most, undefined, (to) =>
+                     count > 0 ? main.mix_at(to, step)
+                               : main.at(to, step)) };
     }
 
     /* The samples of a step, as often as it was served. */

@@ -23,8 +23,8 @@ file=$output/statesampler-$version.tgz
 set --
 for name in package.json README.md LICENSE workerd.mjs files.mjs \
     statesampler.mjs statesampler.js statesampler.d.ts statesampler.d.mts \
-    mixture.mjs mixture.d.mts \
-    statesampler.wasm statesampler-simd.wasm steering.d.mts steering.mjs; do
+    mixture.mjs mixture.d.mts statesampler.wasm statesampler-simd.wasm \
+    bag.wasm steering.d.mts steering.mjs; do
     set -- "$@" package/$name
 done
 part=$file.$$

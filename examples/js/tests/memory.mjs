@@ -11,7 +11,8 @@ let memory;
 const instantiate = WebAssembly.instantiate;
 WebAssembly.instantiate = async (...args) => {
     const made = await instantiate(...args);
-    memory = made.instance.exports.memory;
+    memory = Object.values(made.instance.exports)
+        .find((one) => one instanceof WebAssembly.Memory);
     return made;
 };
 const { Audit, Bag, Ledger, Mix, Perm, Sampler } =

@@ -27,7 +27,8 @@ if (plain)
 const instantiate = WebAssembly.instantiate;
 WebAssembly.instantiate = async (...args) => {
     const made = await instantiate(...args);
-    memory = made.instance.exports.memory;
+    memory = Object.values(made.instance.exports)
+        .find((one) => one instanceof WebAssembly.Memory);
     return made;
 };
 const library = await import(process.cwd() + "/build/web/" +
@@ -311,6 +312,13 @@ test("bags: what build/bag does", () => {
     bag.remove(5);
     same([...bag.items].sort(), [5, 6]);
     takes_and_holds();
+    /* In turn with another, which grows, a bag is as it is alone. */
+    const draws = (one, other) => Array.from({ length: 40 }, (_, i) => {
+        other?.add(i);
+        return [one.draw(), other?.draw()][0];
+    });
+    same(draws(new Bag(Array(9).keys()), new Bag([])),
+         draws(new Bag(Array(9).keys())));
 });
 
 /* A chosen item first, then the rest, each once; what is in a hand comes in no

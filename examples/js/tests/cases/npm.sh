@@ -14,9 +14,10 @@ project() {
     cd app
     echo '{ "name": "app", "dependencies": { "statesampler": "*" } }' \
         >package.json
-    names='{ Sampler, version }'
+    names='{ Bag, Sampler, version }'
     run='const s = new Sampler({ numSamples: 1003, seed: 7, batchSize: 9 });
-        s.skip(); console.log([s.next(), s.save(), version].join());'
+        s.skip(); const bag = new Bag([1, 2, 3, 4], { seed: 7 });
+        console.log([s.next(), s.save(), version, bag.draw()].join());'
     echo "import $names from 'statesampler'; $run" >app.mjs
     echo "import $names from 'statesampler/files'; $run" >files.mjs
     echo "const $names = require('statesampler'); $run" >app.cjs
@@ -79,7 +80,7 @@ installed() {
 # What is in it, and that the same sources make the same bytes.
 contents() {
     project
-    find node_modules -type f | wc -l | grep -qx 15
+    find node_modules -type f | wc -l | grep -qx 16
     grep -rl '@[A-Z]*@' node_modules | nothing
     node -p 'require("statesampler/package.json").type' | grep -qx commonjs
     node -p 'require("statesampler/package.json").version' >../version
@@ -264,16 +265,16 @@ bare() {
     cat >../module.mjs <<'END'
 import fs from "node:fs";
 import vm from "node:vm";
-const [file, wasm] = process.argv.slice(2);
-/* With a file of WebAssembly it is all that may be compiled. */
+const [file, ...wasm] = process.argv.slice(2);
+/* With files of WebAssembly these are all that may be compiled. */
 const context = vm.createContext({ atob, console: { log: console.log } }, {
-    codeGeneration: { strings: false, wasm: !wasm } });
+    codeGeneration: { strings: false, wasm: wasm.length === 0 } });
 const read = (name) => fs.readFileSync("node_modules/statesampler/" + name);
 const module = new vm.SourceTextModule(read(file).toString(), { context });
 await module.link((name) => {
     const other = new vm.SyntheticModule(["default"], () => other.setExport(
-        "default", new WebAssembly.Module(read(wasm))), { context });
-    return name === "./" + wasm ? other : null;
+        "default", new WebAssembly.Module(read(name))), { context });
+    return wasm.includes(name) ? other : null;
 });
 module.evaluate();
 if (module.status !== "evaluated")
@@ -284,7 +285,7 @@ END
     prints node --experimental-vm-modules --no-warnings ../module.mjs \
         statesampler.mjs
     prints node --experimental-vm-modules --no-warnings ../module.mjs \
-        workerd.mjs statesampler-simd.wasm
+        workerd.mjs ./statesampler-simd.wasm ./bag.wasm
 }
 
 # Without SIMD all of them work.
@@ -316,7 +317,7 @@ no_webassembly() {
     echo 'import "statesampler/mixture";' >mixture.mjs
     # Node loads no .wasm file before there is one.
     echo 'export default null;' >node_modules/statesampler/none.mjs
-    sed 's/"[^"]*\.wasm"/".\/none.mjs"/' node_modules/statesampler/workerd.mjs \
+    sed 's/"[^"]*\.wasm"/".\/none.mjs"/g' node_modules/statesampler/workerd.mjs \
         >node_modules/statesampler/there.mjs
     grep -q none.mjs node_modules/statesampler/there.mjs
     for program in app.mjs app.cjs files.mjs mixture.mjs ../direct.mjs \
@@ -372,6 +373,7 @@ using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (services = [(name = "main", worker = (
     compatibilityDate = "2024-09-23", modules = [
         (name = "worker.mjs", esModule = embed "worker.mjs"),
+        (name = "bag.wasm", wasm = embed "bag.wasm"),
         (name = "statesampler-simd.wasm",
          wasm = embed "statesampler-simd.wasm")]))]);
 END
