@@ -27,10 +27,6 @@ class Begun:
             self.total = end - self.start
             self.own = cursor.own_steps - self.start
 
-    def drops(self, units):
-        """Whether what is left after so many makes no batch."""
-        return False
-
 
 class Loop(Begun):
     """A loop over a StatefulLoader, which counts the batches that it returns.
@@ -87,6 +83,7 @@ class Loop(Begun):
         return self.drops(self.received())
 
     def drops(self, units):
+        """Whether what is left after so many units makes no batch."""
         return self.own is not None and self.takes.drops(self.own, units)
 
     def broke_off(self):
@@ -133,7 +130,8 @@ class Loop(Begun):
         if this is None or takes.elsewhere or takes.counted is not None:
             return
         units, taken = takes.after(batches), this.taken()
-        if taken + self.room <= units and taken != self.own:
+        if taken + self.room <= units and (
+                self.own is None or taken < takes.whole(self.own)):
             raise RuntimeError(
                 f"the loader returned {batches} batches of {takes.unit}, but "
                 f"took only {taken} of the sampler for them: pass "
@@ -162,7 +160,9 @@ class Loop(Begun):
         """That the batches have what was taken, so that there is a state."""
         self.check_taken()
         self.takes.check(self.batches)
-        self.check_items(self.batches)
+        if not self.asking:     # Else it is taking for the next one.
+            self.check_items(self.batches)
+        self.check_cut()
         if self.took_more:
             raise RuntimeError(
                 f"more was taken of the sampler than the items={self.takes.unit}"
@@ -171,6 +171,16 @@ class Loop(Begun):
                 "not get them: pass the DataLoader batch_sampler="
                 "CountedBatchSampler(BatchSampler(yours, batch_size, "
                 "drop_last), sampler) instead")
+
+    def check_cut(self):
+        """That a run which goes on here cuts batches as this one does."""
+        takes, units = self.takes, self.received()
+        if takes.told and takes.drops_last and units % takes.cut and (
+                self.own is not None and units < takes.whole(self.own)):
+            raise RuntimeError(
+                f"amid a batch of {takes.cut} of a DataLoader with drop_last, a "
+                "run that loads a state would drop other samples: save after "
+                "all parts of one")
 
     def check_named(self):
         """That one knows whether the epoch begins again, so that there is a

@@ -141,3 +141,4 @@ class Steps:
             self._cursor = cursor
         self._loaded = self._loaded[0], min(self._loaded[1], cursor.step)
         self._anew = anew and (anew[0], min(anew[1], cursor.step))
+        self._share()

@@ -86,6 +86,8 @@ class _Resumable(Fixed, Steps):
         self._uncounted = None  # Where the first loop did that nothing counts,
                                 # since the place was known.
         self._begun = None      # Where the last loop began.
+        self._done = None       # The loop that has ended an epoch, if nothing
+                                # has come since.
         self._named = 0         # The epoch that was said last.
         self._loader = None     # A StatefulLoader, weakly.
         self._loaded = 0, 0     # The epoch and step of the loaded state.
@@ -156,7 +158,7 @@ class _Resumable(Fixed, Steps):
             self._anew = self._cursor.epoch, self._cursor.step
         self._shared.forget()
         loop = self._begun = Loop(self._cursor, takes, alive)
-        self._loop = loop
+        self._loop, self._done = loop, None
         self._varies = takes.counted is not None
         self._sizes |= {self._batch_said if takes.batch is None else
                         takes.batch}
@@ -213,7 +215,7 @@ class _Resumable(Fixed, Steps):
             self._refuse_two_skips()
             self._close()
             this = self._alone = Iteration(Begun(self._cursor))
-            self._begun = this.begun
+            self._begun, self._done = this.begun, None
             self._uncounted = self._uncounted or this.begun
             self._share()
         return this, self._cursor.read(this.begun.state)
@@ -303,6 +305,7 @@ class _Resumable(Fixed, Steps):
             again = again or loop.begins_again()
             loop.over, loop.done = True, loop.complete()
             if loop.done and not again:
+                self._done = loop
                 self._turn_over()
                 return
             taken = loop.has_taken_all()
@@ -335,7 +338,7 @@ class _Resumable(Fixed, Steps):
         """Ends the current loop; continuing it is an error."""
         loop, alone = self._loop, self._alone
         self._loop = self._alone = None
-        self._uncounted = self._anew = None
+        self._uncounted = self._anew = self._done = None
         if loop is not None:
             loop.over = True
         if alone is not None:
@@ -386,7 +389,7 @@ class _Resumable(Fixed, Steps):
         """A counted loop has ended: the next epoch begins."""
         if self._loop is loop:
             self._settle()
-            self._loop = None
+            self._loop, self._done = None, loop
             if loop.total is not None:
                 self._cursor.seek(loop.start + loop.total)
                 self._turn_over()
@@ -493,18 +496,14 @@ class _Resumable(Fixed, Steps):
     @locked
     def __getstate__(self):
         """Copies are in no loop."""
-        spawning = multiprocessing.context.get_spawning_popen()
-        if spawning:    # A worker's dataset may have it, and asks for no state.
-            self._settle()
-        elif self._loop is not None:
+        if self._loop is not None:
             self._loop.check_named()
-        here = self._cursor.save() if spawning else self._save()
-        state = {**vars(self), "_cursor": self._cursor.begun_at(here),
-                 "_loop": None, "_alone": None, "_loader": None}
+        state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
+                 "_loop": None, "_alone": None, "_loader": None, "_done": None}
         if not self._uncounted:
             state["_begun"] = None
         del state["_lock"]
-        if not spawning:
+        if not multiprocessing.context.get_spawning_popen():
             del state["_shared"]
         return state
 
@@ -548,10 +547,11 @@ class _Resumable(Fixed, Steps):
     @locked
     def set_epoch(self, epoch):
         """The next loop begins this epoch. Does nothing if the sampler is in
-        this epoch already, so that it does not undo a resume; if a loop has
-        received all of it, the next one begins where that one did. (A loader
-        inside a StatefulLoader that calls this while it is asked for a batch
-        has counted epochs of its own, and is not heeded.)"""
+        this epoch already, so that it does not undo a resume. After a loop that
+        was left at its last batch, the next one begins where that one did.
+        (Within a loop this is so if its iterator is kept. A loader inside a
+        StatefulLoader that calls this while it is asked for a batch has counted
+        epochs of its own, and is not heeded.)"""
         epoch = whole("epoch", epoch, 0, 2**64)
         loop = self._loop
         if loop is not None and loop.asking:
@@ -675,13 +675,15 @@ class _Resumable(Fixed, Steps):
                 "of it or of the one before: say epoch=")
 
     def _past_the_rest(self, cursor):
-        """The cursor, or one at the epoch's end where the loop drops what is
-        left after it."""
-        begun = self._begun
-        if begun is None or begun.epoch != cursor.epoch or not (
-                begun.drops(cursor.step - begun.start)):
+        """The cursor, or one at the epoch's end where the loop that had all
+        drops what is left after it."""
+        loop, done = self._loop, self._done
+        if loop is not None and loop.complete():
+            done = loop
+        if done is None or done.epoch != cursor.epoch or not (
+                done.drops(cursor.step - done.start)):
             return cursor
-        return cursor.copy_at(begun.start + begun.total)
+        return cursor.copy_at(done.start + done.total)
 
     def _in_epoch(self, epoch, batches):
         """A cursor after so many batches of an epoch."""
@@ -725,6 +727,7 @@ class _Resumable(Fixed, Steps):
         self._sizes = frozenset([] if size is history is None or
                                 state != given else [size])
         self._loaded = self._cursor.epoch, self._cursor.step
+        self._named = 0
         self._share()
 
     def _accepted(self, state, fingerprint):

@@ -10,6 +10,7 @@ import itertools
 import pickle
 import queue
 import re
+import threading
 import unittest
 from unittest import mock
 import warnings
@@ -1036,6 +1037,77 @@ class Items(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "took only 22"):
                 list(itertools.islice(served, 2))
 
+    def test_items_of_a_last_batch(self):
+        """What groups batches by the len() of a loader with drop_last need not
+        take what that drops."""
+        class Grouped(Ahead):
+            def __len__(self):
+                return -(-len(self.loader) // 3)
+
+            def __iter__(self):
+                batches, count = iter(self.loader), len(self.loader)
+                for first in range(0, count, 3):
+                    yield [*itertools.islice(batches, min(3, count - first))]
+
+        for number in range(18, 26):
+            sampler = Distributed(range(number), 1, 0)
+            loader = StatefulLoader(Grouped(Uncounted(
+                range(number), 2, sampler=sampler, drop_last=True)), sampler, 6)
+            for epoch in range(2):
+                self.assertEqual(sampler.epoch, epoch)
+                got = sum(sum(loader, []), [])
+                self.assertEqual(len(got), number // 2 * 2)
+
+    def test_items_that_are_parts_with_drop_last(self):
+        """A run that goes on amid a batch would cut others."""
+        class Parts(Ahead):
+            def __len__(self):
+                return 2 * len(self.loader)
+
+            def __iter__(self):
+                for batch in self.loader:
+                    yield batch[:4]
+                    yield batch[4:]
+
+        for drop_last in False, True:
+            sampler = Distributed(range(24), 1, 0)
+            loader = StatefulLoader(Parts(Uncounted(
+                range(24), 8, sampler=sampler, drop_last=drop_last)), sampler,
+                4)
+            for number, _ in enumerate(loader, 1):
+                if drop_last and number % 2:
+                    with self.assertRaisesRegex(RuntimeError, "amid a batch"):
+                        sampler.state_dict()
+                else:
+                    sampler.state_dict()
+            self.assertEqual((number, sampler.epoch), (6, 1))
+
+    def test_items_asked_by_a_thread(self):
+        """While a batch is fetched, that was taken, too."""
+        class Asks(Dataset):
+            def __len__(self):
+                return 80
+
+            def __getitem__(self, index):
+                if index == 42:
+                    asks = threading.Thread(
+                        target=lambda: states.append(sampler.state_dict()))
+                    asks.start()
+                    asks.join()
+                return index
+
+        class Own(BatchSampler):
+            def __iter__(self):
+                return super().__iter__()
+
+        states, sampler = [], Distributed(range(80), 1, 0)
+        loader = StatefulLoader(Uncounted(
+            Asks(), batch_sampler=Own(sampler, 8, False)), sampler, 8)
+        places = [raw(sampler.state_dict())]
+        for _ in loader:
+            places.append(raw(sampler.state_dict()))
+        self.assertIn(raw(states[0]), places)
+
     def test_items_beside_a_count(self):
         """Whatever is around it: batches of any size have no number of
         items."""
@@ -1446,13 +1518,15 @@ class Items(unittest.TestCase):
                     self.assertEqual(sampler.epoch, epoch)
             sampler, loader = make(kind, drop_last, length)
             for i, _ in enumerate(loader, 1):
+                if drop_last and i % 4:     # It would drop other samples.
+                    with self.assertRaisesRegex(RuntimeError, "amid a batch"):
+                        loader.state_dict()
+                    continue
                 resumed, again = make(kind, drop_last, length)
                 again.load_state_dict(loader.state_dict())
-                left = whole[2 * i:]
                 self.assertEqual(resumed.epoch, int(2 * i >= most))
                 if resumed.epoch == 0:
-                    self.assertEqual(sum(again, []), left[:len(left) // 8 * 8]
-                                     if drop_last else left)
+                    self.assertEqual(sum(again, []), whole[2 * i:most])
                     self.assertEqual(resumed.epoch, 1)
         for length, wrong in (32, False), (38, True):
             _, loader = make(Hides, True, length)

@@ -26,6 +26,10 @@ from torch.utils.data import BatchSampler, Dataset
 PACKAGE = os.path.dirname(statesampler.__file__)
 
 
+def tell(sampler, queue):
+    queue.put((sampler.epoch, sampler.remaining))
+
+
 class Alternate:
     """Batches of two samplers in turn, until one has none left."""
 
@@ -840,6 +844,41 @@ class Copies(unittest.TestCase):
                         sampler.set_epoch(sampler.epoch)
                         break
             self.assertEqual(epochs, [0, 0, 0] if keep else [0, 1, 2])
+
+    def test_numbers_after_another_place(self):
+        """What a loop before dropped counts no more once it was left, and the
+        place is another one."""
+        def place(state):
+            other = Distributed(data, 1, 0, shuffle=False, batch_size=4)
+            other.load_state_dict(state)
+            return other.epoch, len(data) - other.remaining
+
+        data = [*range(22)]
+        sampler = Distributed(data, 1, 0, shuffle=False, batch_size=4)
+        for number, _ in enumerate(DataLoader(data, 4, sampler=sampler,
+                                              drop_last=True), 1):
+            if number == 3:
+                sampler.state_dict()
+                break
+        data += range(22, 40)
+        sampler.resize(40)
+        self.assertEqual(place(sampler.state_dict(epoch=0, batches=5)), (0, 20))
+        sampler.set_start_iter(7)
+        self.assertEqual(place(sampler.state_dict()), (0, 28))
+        self.assertEqual(place(sampler.state_dict(
+            epoch=sampler.epoch, batches=sampler.start_iter)), (0, 28))
+
+    def test_a_spawned_copy_after_the_last_batch(self):
+        """It is that of any copy."""
+        sampler = Distributed(range(22), 1, 0, shuffle=False)
+        list(itertools.islice(DataLoader(range(22), 4, sampler=sampler,
+                                         drop_last=True), 5))
+        context = multiprocessing.get_context("spawn")
+        queue = context.Queue()
+        child = context.Process(target=tell, args=(sampler, queue))
+        child.start()
+        self.assertEqual(queue.get(), (1, 22))
+        child.join()
 
     def test_a_seed_after_the_last_batch(self):
         sampler = Distributed(range(22), 1, 0)
