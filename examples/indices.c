@@ -399,8 +399,7 @@ static int print_places(uint64_t index)
         }
         if (stretch_samples() > samples)
             samples = stretch_samples();
-        if (!saved.carry && (history_earlier(r.epoch, stretch->begin_epoch) ||
-                             history_earlier(stretch->end_epoch, r.epoch)))
+        if (!history_has_epoch(stretch, r.epoch))
             continue;
         found |= saved.num_sources > 0 ? print_mix_places(index)
                                        : print_own_place(index);

@@ -385,6 +385,15 @@ typedef struct history_stretch {
     uint64_t now_epoch, now_step; /* private: the present */
 } history_stretch;
 
+/* Whether a stretch has steps of an epoch; with CARRY it may have. */
+static inline int history_has_epoch(const history_stretch *stretch,
+                                    uint64_t epoch)
+{
+    const uint64_t begin = stretch->begin_epoch;
+
+    return stretch->log.carry || epoch - begin <= stretch->end_epoch - begin;
+}
+
 typedef struct history_walk {
     history_stretch stretch;
     statesampler sampler; /* at the stretch's beginning */
@@ -1609,7 +1618,7 @@ static inline int history_mix_next_on(history_mix_walk *walk)
    beginning if it is in a later epoch. */
 static inline int history_mix_again(history_mix_walk *walk)
 {
-    const size_t at = walk->stretch.at;
+    const size_t at = walk->stretch.at, after = walk->stretch.after;
     int code = 1;
 
     if (walk->epoch == walk->stretch.begin_epoch)
@@ -1617,6 +1626,9 @@ static inline int history_mix_again(history_mix_walk *walk)
     walk->stretch.at = walk->stretch.after = 0;
     while (code == 1 && walk->stretch.at != at) /* ends where it was */
         code = history_mix_next_on(walk);
+    /* Also where a history is forged: so that the walk comes to its end. */
+    walk->stretch.at = at;
+    walk->stretch.after = after;
     return code == 1 ? history_mix_settle(walk) : code;
 }
 

@@ -216,11 +216,10 @@ static inline void schedule_store(unsigned char *to, uint64_t number)
    share has more than the largest. */
 static inline uint64_t schedule_bits(const schedule_source *source)
 {
-    const double share = source->share + 0.0; /* -0 is 0 */
     uint64_t bits;
 
-    memcpy(&bits, &share, sizeof bits);
-    return bits;
+    memcpy(&bits, &source->share, sizeof bits);
+    return bits == (uint64_t)1 << 63 ? 0 : bits; /* -0 is 0 */
 }
 
 /* The digits of a share, below 2^53, whose exponent is 0 or the others'. */

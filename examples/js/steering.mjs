@@ -489,8 +489,8 @@ export class History extends Tagged {
             const there = c.samples(r, source);
             samples = there > samples ? there : samples;
             if (places.length >= limit ||
-                !this.#carry && (earlier(epoch, begin[0]) ||
-                                 earlier(end[0], epoch)))
+                !this.#carry && unsigned(epoch - begin[0]) >
+                                    unsigned(end[0] - begin[0]))
                 return;
             if (ofMix)
                 this.#addPlaces(places, limit, r, epoch, source, number);

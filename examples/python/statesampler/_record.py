@@ -13,8 +13,9 @@ def earlier(epoch, other):
 
 
 def _has(stretch, epoch):
-    return not (earlier(epoch, stretch.begin_epoch) or
-                earlier(stretch.end_epoch, epoch))
+    """history_has_epoch in C."""
+    begin = stretch.begin_epoch
+    return (epoch - begin) % 2**64 <= (stretch.end_epoch - begin) % 2**64
 
 
 class Record:
