@@ -21,7 +21,7 @@
 # compile as C++ (CC=g++). Each product has a Makefile of its own in its folder
 # of examples; tests/ and bench/ have one. Their targets can be made here too:
 # those of tests and packaging by their names, and
-#     make storm          kill whole runs of all products at random moments
+#     make storm          kill whole runs of four products at random moments
 #     make boards         train on emulated boards
 #     make web            build the JavaScript module and the page; web-test and
 #                         so on make the other targets of examples/js

@@ -1671,8 +1671,8 @@ STATESAMPLER_WRAP_BEGIN
                  ssmp_mix_first_finish, ssmp_mix_last_finish, ssmp_mix_set_base;
                  if it passes over sources, as ALL, ssmp_source_turns_until,
                  ssmp_mix_turns_until, ssmp_mix_tick_at, ssmp_mix_next_source
-   All three also go to tests/rules.h, at which tests end, to the models that
-   they compare with (tests/reference.py, tests/model.h; stop rules:
+   All three also go to tests/rules.h, where loops of tests stop, to the models
+   that they compare with (tests/reference.py, tests/model.h; stop rules:
    tests/model_mix.h and tests/fuzz/mix.c; tails and orders, by number:
    tests/prove/check.h; tails: tests/prove/tail.h, tests/test_state.c), to the
    names in examples/python/statesampler/_library.py and __init__.pyi and in
@@ -2058,10 +2058,10 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 /* A program for x86-64 is mostly compiled for SSE2 and run where there is AVX2,
    which takes half of the time. So it has the code for both, and each call
    chooses: the file includes itself, and of the second reading only what stands
-   between here and `both readings` is left. Not where size counts, nor where
-   this file has another name, nor on Windows, where gcc does not align vectors
-   of 32 bytes. Asking the processor needs the compiler's own library, which a
-   program without HOSTED may not link.
+   between here and `both readings` is left. It does so neither where size
+   counts, nor where this file has another name, nor on Windows, where gcc does
+   not align vectors of 32 bytes. Asking the processor needs the compiler's own
+   library, which a program without HOSTED may not link.
    SSMP_BOTH_READINGS    the file includes itself
    SSMP_FIRST_READING    it is being read for the program's include
    SSMP_SECOND_READING   it is being read for its own include */
@@ -2087,10 +2087,10 @@ STATESAMPLER_DEF uint64_t statesampler_perm_inverse(
 #define SSMP_MAX_CELLS 24 /* more take longer than they save */
 #define SSMP_CELLS 32     /* the same in whole vectors */
 
-/* The perm's `wide` is a constant in every loop, as functions are always
-   inlined. Where size counts, one copy of the larger functions serves both
-   widths, and the few positions that fit two vectors have no copy of their
-   own. A function that is compiled for another processor cannot be inlined. */
+/* Functions are inlined, so that the perm's `wide` is a constant in every loop.
+   Where size counts, the larger ones are not: one copy serves both widths, and
+   the few positions that fit two vectors have none of their own. Nor is a
+   function that is compiled for another processor. */
 #ifdef SSMP_BOTH_READINGS
 #define SSMP_BY_PROCESSOR SSMP_NOINLINE
 #else
@@ -2226,8 +2226,8 @@ SSMP_ALWAYS_INLINE void ssmp_bulk_rounds(const statesampler_perm *perm,
     }
 }
 
-/* All rounds of a number of vectors; of four if there are fewer, as a loop over
-   four keeps them in registers. */
+/* All rounds of a number of vectors. If a narrow perm has fewer than four, they
+   are rounded up to that, as a loop over four keeps them in registers. */
 SSMP_NOINLINE void ssmp_bulk_network(const statesampler_perm *perm,
                                      ssmp_pairs *p, uint32_t vectors)
 {
@@ -2452,8 +2452,8 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
     uint32_t k;
 
     for (; count != 0; count--, out++) {
-        /* Looks up cell after cell. A walk from a cell meets each of them once
-           at most; k ends one from a value that is no position. */
+        /* Looks up cell after cell. From a position a walk meets each of them
+           once at most; k ends one from anything else that a caller passed. */
         for (k = 0; *out - n < b->num_images && k < b->num_images; k++)
             *out = b->images[*out - n];
         if (*out >= n)
@@ -2464,8 +2464,8 @@ SSMP_NOINLINE void ssmp_bulk_walk(const ssmp_bulk *b, uint64_t *out,
 /* Puts the cells outside, which are numbered from n on, into the first vectors
    of a group, so that their images are computed with it and later walks look
    them up. Returns how many vectors these are: 0 if there are no such cells, or
-   too many of them for so few positions. (Not above 2^30: there hardly a walk
-   meets one.) */
+   too many of them for so few positions. (Not above 2^30: there a walk hardly
+   ever meets one.) */
 SSMP_ALWAYS_INLINE uint32_t ssmp_bulk_load_cells(ssmp_bulk *b, size_t count)
 {
     const uint32_t cells = ssmp_perm_outside(b->perm);
@@ -2651,7 +2651,7 @@ SSMP_BY_PROCESSOR void ssmp_vectors_map(const statesampler_perm *perm,
 #endif
 #undef ssmp_vectors_fill
 #undef ssmp_vectors_map
-#ifdef SSMP_SECOND_READING
+#ifdef SSMP_SECOND_READING /* still: that reading did not come to its end */
 #error "The statesampler.h beside this file is another version of it."
 #endif
 #define SSMP_FIRST_READING
@@ -2843,7 +2843,7 @@ SSMP_FN const statesampler_perm *ssmp_order_window(ssmp_order *spare,
    after them perhaps a short one, number `full`, which stays where it is.
    inverse is (2^32 - 1) / size, rounded down: value * inverse >> 32 is
    value / size or 1 less, and several times faster. It is 0, and not used, if
-   windows are too large for that, or code should be small. */
+   windows are too large for that, or there are no vectors. */
 typedef struct ssmp_chunks {
     uint64_t size, full, inverse;
 } ssmp_chunks;
@@ -2934,8 +2934,8 @@ SSMP_FN void ssmp_reader_fill_windows(uint64_t *out, const ssmp_reader *reader,
                 (size_t)ssmp_min(count, (perm->n - 1 - inside) / stride + 1);
         statesampler_perm_fill(perm, inside, stride, out, in_window);
         for (done = 0; done < in_window; done += in_buffer) {
-            /* These are one array, of which each call replaces what it has read
-               there: another array would double the stack. */
+            /* Three names of one array, of which each call replaces what it has
+               read there: another array would double the stack. */
             uint64_t *values = out + done, *offsets = values, *samples = values;
 
             in_buffer = (size_t)ssmp_min(in_window - done, SSMP_BUFFER);
@@ -3028,7 +3028,7 @@ SSMP_NOINLINE void ssmp_reader_fill_block(uint64_t *out,
 }
 
 /* The position of a sample, for all orders but REPLACEMENT: the inverse of
-   ssmp_reader_fill_block. Both count from the block's start. */
+   ssmp_reader_fill_block. Sample and result count from the block's start. */
 SSMP_FN uint64_t ssmp_order_inverse(const ssmp_run *run,
                                     const ssmp_order *order, ssmp_order *spare,
                                     uint64_t sample)
@@ -3877,8 +3877,8 @@ SSMP_NOINLINE int ssmp_state_check(const unsigned char *bytes, size_t size,
 /* A field of a state. */
 typedef struct ssmp_field {
     unsigned char offset;   /* in the state */
-    unsigned char size;     /* there; the struct's member has 64 bits if it is
-                               8, otherwise 32 */
+    unsigned char size;     /* bytes in the state; if 8, the member is of 64
+                               bits, otherwise of 32 */
     unsigned char member;   /* its offset in the struct */
     unsigned char mismatch; /* EMISMATCH minus the error that says that it does
                                not match; 0: it need not match */
@@ -3945,7 +3945,7 @@ SSMP_NOINLINE void ssmp_fields_load(void *to, const ssmp_field *fields,
         const unsigned char *from = bytes + fields->offset;
         void *member = (char *)to + fields->member;
 
-        if (fields->size == 8) /* a constant: the compiler makes it one load */
+        if (fields->size == 8) /* as a constant, 8 lets it be one load */
             *(uint64_t *)member = ssmp_bytes_load(from, 8);
         else
             *(uint32_t *)member = (uint32_t)ssmp_bytes_load(from, fields->size);
@@ -3982,8 +3982,8 @@ SSMP_NOINLINE int ssmp_run_check_place(ssmp_run *run)
         base->step >= STATESAMPLER_MAX_SAMPLES / 2 * 5) /* 2^63 + 2^61 */
         return STATESAMPLER_ECORRUPT_BASE;
     /* This wraps around if the state's cursor is before the base, or 2^64
-       positions or more after it. No step found below is there: so the two
-       cursors differ. */
+       positions or more after it. The cursor found below is never there: so the
+       two differ. */
     steps = ssmp_ceil_div((now->epoch - base->epoch) * run->num_samples +
                               now->position - base->position,
                           global_batch);
@@ -4046,7 +4046,7 @@ SSMP_NOINLINE int ssmp_run_read(ssmp_run *run, const unsigned char *bytes,
     run->shape.drop_last = 0;
     blocks = run->segment.blocks;
     code = ssmp_run_check_desc(run);
-    if (code == STATESAMPLER_EINVAL_LEFT_OUT)
+    if (code == STATESAMPLER_EINVAL_LEFT_OUT) /* the state may be good */
         return code;
     if (code != STATESAMPLER_OK || run->shape.batch_size == 0)
         return STATESAMPLER_ECORRUPT_DESC;
@@ -4106,21 +4106,23 @@ STATESAMPLER_DEF int statesampler_describe(const void *state, size_t size,
    tick is a turn, except those that ALL passes over. The sources that take
    turns are numbered in their order: these numbers are the seats, the leaves of
    the manual's tree.
-   Of the first m ticks of a node of weight w, its right child of weight a has
-   as many as the manual says. Its left child has the rest. With b = w - a, that
-   child's weight, the rest is (m * b + w / 2) / w, both quotients rounded down:
-   its share, rounded to the nearest whole number. From m to m + 1 this grows by
-   at most 1. So each tick of the node is one of either child, and each of the
-   root belongs to one leaf. After w ticks the shares are whole numbers: so a
-   period is exact. In between, each level of the tree takes a seat at most half
-   a turn farther from its share.
+   Of a node's first m turns (a tick is a turn of the root), where its weight is
+   w, its right child of weight a has m * a - w / 2 over w, rounded up, as the
+   manual says. Its left child has the rest. With b = w - a, that child's
+   weight, the rest is (m * b + w / 2) / w, both quotients rounded down: its
+   share, rounded to the nearest whole number. From m to m + 1 this grows by at
+   most 1. So each turn of the node is one of either child, and each tick
+   belongs to one leaf. After w ticks the shares are whole numbers: so a period
+   is exact. In between, each level of the tree takes a seat at most half a turn
+   farther from its share.
    With equal weights left and right take every other tick, which gives 0, 1, 2,
    ... and round again. */
 
 #define SSMP_NOBODY SSMP_MAX32
 #define SSMP_TOO_FAR (2 * STATESAMPLER_MAX_SAMPLES)
 
-/* Node k of the tree. */
+/* Node k of the tree: the right child whose first seat is k. What a left child
+   weighs is what its parent has beyond that. */
 SSMP_OUTLINE_FOR_SIZE ssmp_node *ssmp_mix_node(const statesampler_mix *mix,
                                                uint32_t k)
 {
@@ -4142,7 +4144,7 @@ typedef struct ssmp_branch {
     uint32_t weight;      /* the node's */
     uint32_t left_weight; /* its left child's */
     uint32_t seat;        /* the first one below the node */
-    uint32_t bit;         /* set in the seats of its right child */
+    uint32_t bit;         /* set in the numbers of its right child's seats */
     int next_left;        /* 1: the node's next turn is its left child's */
 } ssmp_branch;
 
@@ -4227,11 +4229,12 @@ SSMP_NOINLINE uint32_t ssmp_mix_seat_at(uint64_t *turns,
 /* The tick of a seat's turn of this number, from 0, or TOO_FAR. The first loop
    goes down to the leaf, and keeps the weights of the nodes on the way. The
    second goes up again, and turns the number of a child's turn into that of its
-   parent's. Let w be the parent's weight and c the child's. A left child has
-   its turn k, from 0, at the parent's turn m with which its share, as above,
-   becomes k + 1. So m is the first number for which (m + 1) * c + w / 2 is at
-   least (k + 1) * w, and that is (k * w + (w - 1) / 2) / c. In the same way a
-   right child has it at (k * w + w / 2) / c. All quotients are rounded down. */
+   parent's. Let w be the parent's weight and c the child's. Turns count from 0.
+   A child has its turn k at the first m for which it has k + 1 of the parent's
+   first m + 1 turns. For a left child that is (m + 1) * c + w / 2 >=
+   (k + 1) * w, and the first is (k * w + (w - 1) / 2) / c. For a right one it
+   is (m + 1) * c - w / 2 > k * w, and the first is (k * w + w / 2) / c. All
+   quotients are rounded down. */
 SSMP_FN uint64_t ssmp_seat_tick(const statesampler_mix *mix, uint32_t seat,
                                 uint64_t turn)
 {
@@ -4292,9 +4295,9 @@ SSMP_FN uint64_t ssmp_mix_turns_until(const statesampler_mix *mix,
 }
 
 /* The tick of a turn of the mix before its end. With ALL it comes later by the
-   ticks that were passed over, and is the last one with no more turns before
-   it: `jump` doubles until it leads too far, and is then halved until it is 0.
-   That takes at most 126 iterations, as ticks are below 2^63. */
+   ticks that were passed over, and is the last tick that has at most so many
+   turns before it: `jump` doubles until it leads too far, and is then halved
+   until it is 0. That takes at most 126 iterations, as ticks are below 2^63. */
 SSMP_NOINLINE uint64_t ssmp_mix_tick_at(const statesampler_mix *mix,
                                         uint64_t turn)
 {
@@ -5556,7 +5559,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_from_env(statesampler_desc *desc,
 #define SSMP_PATH 4096
 #define SSMP_PIECE (1u << 30) /* what one call takes: Windows counts in int */
 
-/* SSMP_MOVED: somebody else has created, removed or replaced the file. */
+/* SSMP_MOVED: an errno that says that somebody else has created, removed or
+   replaced the file. */
 #ifdef _WIN32
 #include <io.h>
 #include <process.h>
@@ -5595,7 +5599,8 @@ static inline int ssmp_file_again(int error, int failures)
     return 1;
 }
 
-/* Paths are UTF-8, whatever the code page is. 8: anything else is an error. */
+/* Paths are UTF-8, code page 65001, whatever the program's is. With the flag 8
+   anything else is an error. */
 static inline int ssmp_windows_path(wchar_t *utf16, const char *path)
 {
     if (MultiByteToWideChar(65001, 8, path, -1, utf16, SSMP_UTF16) > 0)
@@ -5869,9 +5874,9 @@ static inline int ssmp_file_replace(const char *path, const char *temporary,
     return error;
 }
 
-/* Replaces a file by a temporary one beside it, and makes sure that the folder
-   of both knows. `temporary` begins with the folder, of `folder` bytes; behind
-   it comes a name of these two numbers. Returns 0 or an errno. */
+/* Replaces a file by a temporary one beside it, and flushes their folder, so
+   that this lasts. The first `folder` bytes of `temporary` are the folder; this
+   writes a name of these two numbers behind it. Returns 0 or an errno. */
 static inline int ssmp_file_save(const char *path, char *temporary,
                                  size_t folder, unsigned name, unsigned number,
                                  const char *bytes, size_t size)
@@ -5910,8 +5915,8 @@ STATESAMPLER_DEF_HOSTED int statesampler_save_file(const char *path,
     temporary[folder] = 0;
     ssmp_file_sweep(temporary, folder, (unsigned)name);
     do {
-        /* Threads differ in the address of their stack, and processes of the
-           same number in the processor time that they have used. */
+        /* Threads differ in the address of their stack, and processes with the
+           same pid, of two machines, in the processor time they have used. */
         number = ssmp_derive(number + (uint64_t)clock(), (uintptr_t)temporary);
         error = ssmp_file_save(path, temporary, folder, (unsigned)name,
                                (unsigned)number, (const char *)bytes, size);

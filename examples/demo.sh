@@ -7,8 +7,8 @@
 # (of three files, 3 : 2 : 1). One run is never stopped. The other is killed in
 # its second epoch and continues from its checkpoint on 3 ranks instead of 4.
 # Both must end with the same weights, bit for bit, and beat a bigram model.
-# Without files the texts are this project's header, examples and tests. All
-# output goes to build/demo/.
+# Without files the texts are this project's header, examples and tests, the
+# first 100 kB of each. All output goes to build/demo/.
 
 set -u
 LC_ALL=C
@@ -48,11 +48,11 @@ if [ $# -eq 0 ]; then
     set -- "$root/statesampler.h" "$out/examples" "$out/tests"
 fi
 
-# Copies the texts, so that an edit between the kill and the resume does no
-# harm: 300 kB together at most.
+# Copies at most 300 kB of the texts, so that an edit between the kill and the
+# resume does no harm.
 number=$# copy=0 bytes=0
 for file; do
-    # A pipe would wait for ever.
+    # Reading a pipe would wait for ever.
     [ -f "$file" ] || [ ! -e "$file" ] || fail "$file is not a regular file"
     shift
     copy=$((copy + 1)) to=$out/text$copy

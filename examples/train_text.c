@@ -4,7 +4,7 @@
 
    It learns to predict the next byte of a text from the four before it. Each
    file is a dataset; the datasets take turns by weight. All of a run that must
-   outlive the process is in one struct, which is saved four times in an epoch,
+   outlive the process is in one struct, which is saved three times an epoch,
    and the next start goes on from there. `make demo` kills it.
 
    A run ends with the same weights, bit for bit, on any number of ranks, for
@@ -44,9 +44,9 @@ typedef struct text {
 /* All of a run that must outlive the process. */
 typedef struct checkpoint {
     float weights[ROWS][BYTES];
-    unsigned char mix[STATESAMPLER_MIX_STATE_BYTES(TEXTS)]; /* or shorter */
+    unsigned char mix[STATESAMPLER_MIX_STATE_BYTES(TEXTS)]; /* at most */
     statesampler_audit audit; /* of this epoch, all ranks */
-    uint64_t hash;            /* of all above */
+    uint64_t hash;            /* of all fields above */
 } checkpoint;
 
 static text texts[TEXTS];
@@ -102,7 +102,7 @@ static void learn(const unsigned char *next, const float *gradient)
     }
 }
 
-/* Prints the bits per held-out byte of the model, and of a bigram model: that
+/* Prints the bits per held-out byte of the model, and of a bigram model, which
    predicts a byte from the one before it, by the counts of pairs, each plus a
    16th. */
 static void evaluate(void)
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
         example_fail(2, "a FILE is missing after '%s'", argv[argc - 1]);
     world_size = (uint32_t)example_number(argv[1], 1, BATCH);
     if (BATCH % world_size != 0)
-        example_fail(2, "48 samples cannot be divided by %s ranks", argv[1]);
+        example_fail(2, "48 samples cannot be divided among %s ranks", argv[1]);
     for (i = 3; i < argc; i++)
         read_text(argv[i]);
     for (rank = 0; rank < world_size; rank++)

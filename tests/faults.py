@@ -311,7 +311,8 @@ def swapped_arguments(function, i):
             yield fault
 
 
-# Each makes the faults of a function or macro that begin with its word i.
+# Each takes a function or macro and i, and yields the faults that begin at its
+# word i.
 RULES = [another_operator, another_comparison, no_one, no_check, no_statement,
          swapped_arguments]
 

@@ -1,17 +1,17 @@
 #!/bin/sh
 # format.sh - what `make format` runs: brings all C, C++ and CUDA into the style
-# of .clang-format, by clang-format 14, as each version writes some things in
-# its own way.
+# of .clang-format, by clang-format 14 alone, as versions differ.
 #
-#     sh tests/format.sh        rewrites the files that are not in it
-#     sh tests/format.sh check  prints their lines that are not
+#     sh tests/format.sh        rewrites files
+#     sh tests/format.sh check  prints the lines that are not in that style
 #     sh tests/format.sh list   prints the names of all files
 
 cd "$(dirname "$0")/.." || exit 1
 
-# Also where there is no git, as in an archive.
+# By find, as an archive has no git.
 sources() {
-    find . -name build -prune -o -name node_modules -prune -o -type f \
+    find . -name build -prune -o -name node_modules -prune -o \
+        -path ./venv -prune -o -type f \
         \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.cu' \
         -o -name '*.ino' \) -print
 }

@@ -3,14 +3,14 @@
 
    In the positions of an epoch, the first `batch` prompts of its order stand
    `copies` times each, side by side, and all this `reuse` times; then the next
-   `batch` prompts. Too few for a generation batch are left out. (The rule of
+   `batch` prompts. At the end, too few for that are left out. (The rule of
    huggingface/trl at f2cd5771, trl/trainer/utils.py, lines 695 to 788.)
 
-   The position is the state: that of a sampler with the order SEQUENTIAL, the
-   length groups_positions and world_size 1, whose batch is a step of all ranks.
-   Rank r's part begins r parts after the step's first position. Give it the
-   order's seed and, as stream, statesampler_hash of the groups: it then refuses
-   the state of others. */
+   A run's position is its state: that of a sampler with the order SEQUENTIAL,
+   the length groups_positions and world_size 1, whose batch is a step of all
+   ranks. Rank r's part begins r parts after the step's first position. Give
+   that sampler the order's seed and, as stream, statesampler_hash of the
+   groups: it then refuses the state of others. */
 #ifndef GROUPS_H
 #define GROUPS_H
 
@@ -43,8 +43,8 @@ static inline uint64_t groups_place(const groups *g, uint64_t position)
     return group / g->batch / g->reuse * g->batch + group % g->batch;
 }
 
-/* groups_place of `count` positions from this one on, for an order of another
-   kind than groups_fill has, which is faster. */
+/* groups_place of `count` positions from this one on. With a shuffle of the
+   prompts groups_fill is faster. */
 static inline void groups_places(const groups *g, uint64_t position,
                                  uint64_t *out, size_t count)
 {
@@ -86,8 +86,8 @@ static inline void groups_repeat(uint64_t prompt, uint64_t *out, uint64_t count)
 }
 
 /* Copies the prompts out[0], ..., out[k] to `count` positions, of which the
-   first is copy `first` of out[0]. The last one comes first, as the place of a
-   prompt's copies is never before its own. */
+   first is copy `first` of out[0]. It goes from the last one to the
+   first, as no prompt's copies begin before its own place. */
 static inline void groups_copy(uint64_t *out, uint64_t count, uint64_t k,
                                uint64_t first, const uint64_t copies)
 {
@@ -122,7 +122,7 @@ static inline void groups_fill_copies(const groups *g,
         some = some < count ? some : count;
         k = (first + some - 1) / copies;
         place += use / g->reuse * g->batch;
-        found = (k | 15) + 1; /* Whole vectors take less time than 3 to 15. */
+        found = (k | 15) + 1; /* 16, in vectors, take less time than 3. */
         if (k < 2 || found > count || found > g->prompts - place)
             found = k + 1;
         statesampler_perm_fill(order, place, 1, out, (size_t)found);

@@ -1,11 +1,11 @@
 /* bag.c - bag.h as WebAssembly, for the class Bag of statesampler.mjs
 
-   It is not in module.c, as a page without a bag would fetch it, too. It is in
-   the text of the JavaScript, of which bundlers leave out what is not used, and
-   is compiled for the first bag. It works in the memory of module.c, with its
-   permutations: JavaScript puts a bag in the place for an object, and sets and
-   reads the fields of its struct. Its stack is the last part of the other's,
-   which permutations do not reach. */
+   In module.c no bundler could leave it out. So it is text in the JavaScript,
+   which bundlers leave out where there is no bag, and is compiled for the first
+   one. It works in the memory of module.c, with its permutations: JavaScript
+   puts a bag where the objects of module.c are, and sets and reads the fields
+   of its struct. Its stack is the far end of the other's, which permutations do
+   not reach. */
 #include "statesampler.h"
 
 /* From module.c. */
@@ -22,7 +22,8 @@ uint64_t statesampler_perm_at(const statesampler_perm *perm, uint64_t position);
 #include "examples/extras/bag.h"
 #include "web.h"
 
-/* JavaScript has checked the sizes. */
+/* JavaScript has checked the sizes. What cannot be reached says so to clang,
+   which then leaves out the checks in C. */
 WEB(int, begin, (bag *b, const unsigned char *state))
 {
     if (b->room > 0xffffff || b->count > b->room)

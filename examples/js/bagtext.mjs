@@ -1,8 +1,8 @@
 /* bagtext.mjs - what build.sh adds to the modules but workerd's: BAG, which is
    bag.wasm as text, and this. */
-/* Unpacks the text: each byte is a character, and from 90 on another is before
-   it. (It has 8 added, so that fewer are.) So gzip packs it as tightly as the
-   bytes, and base64 by 400 bytes less; inflate.mjs alone would take 800. */
+/* Unpacks BAG. Each byte, with 8 added, is a digit: a character from # on. Before
+   it stands } if it is 90 more, and ~ if 180 more; with the 8, fewer bytes are.
+   gzip makes this as small as the bytes, 400 bytes smaller than base64. */
 function bagModule() {
     const digit = (one) => one.charCodeAt() - 43;
     return new WebAssembly.Module(Uint8Array.from(

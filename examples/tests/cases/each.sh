@@ -445,7 +445,7 @@ train_text() {
     status 2 "$@" $(yes text | head -n 17)
     finds "train_text: unexpected argument 'text'" err
     status 2 bin/train_text 7 checkpoint text
-    finds '48 samples cannot be divided by 7 ranks' err
+    finds '48 samples cannot be divided among 7 ranks' err
     status 2 bin/train_text 0 checkpoint text
     finds "'0' is not a number from 1 to 48" err
     status 1 "$@" short
