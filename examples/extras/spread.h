@@ -65,16 +65,16 @@ static inline const char *spread_error(int code)
 /* Counts the samples of each group in `sizes`. Returns the most that one has;
    0 if an id is wrong. */
 static inline uint64_t spread_count(uint64_t *sizes, const uint64_t *ids,
-                                    uint64_t samples, uint64_t groups)
+                                    uint64_t samples, uint64_t num_groups)
 {
     uint64_t largest = 0, i;
 
-    for (i = 0; i < groups; i++)
+    for (i = 0; i < num_groups; i++)
         sizes[i] = 0;
     for (i = 0; i < samples; i++) {
         uint64_t *size;
 
-        if (ids[i] >= groups)
+        if (ids[i] >= num_groups)
             return 0;
         size = &sizes[ids[i]];
         ++*size;
@@ -85,14 +85,15 @@ static inline uint64_t spread_count(uint64_t *sizes, const uint64_t *ids,
 }
 
 /* Lists the samples of each group side by side, in the order of a shuffle.
-   ids: each one's group, below `groups`. members, work: a word for each sample,
-   for each group. Returns `largest`; 0 if an id is wrong, before it lists. */
+   ids: each one's group, below num_groups. members: a word for each sample;
+   work: for each group. Returns `largest`; 0 if an id is wrong, before it
+   lists. */
 static inline uint64_t spread_list(const statesampler_perm *order,
                                    const uint64_t *ids, uint64_t samples,
-                                   uint64_t groups, uint64_t *members,
+                                   uint64_t num_groups, uint64_t *members,
                                    uint64_t *work)
 {
-    const uint64_t largest = spread_count(work, ids, samples, groups);
+    const uint64_t largest = spread_count(work, ids, samples, num_groups);
     const uint64_t listed = (uint64_t)1 << 63; /* added to a next place */
     uint64_t out[256], end = 0, i, k, some;
 

@@ -863,7 +863,7 @@ EXPORT(uint64_t, groups_first, (const groups *g, uint64_t place))
    rounds. `work` has a word for each group. */
 EXPORT(int, spread_init,
        (spread *s, const statesampler_desc *desc, const uint64_t *ids,
-        uint64_t groups, uint64_t *members, uint64_t *work, uint64_t apart))
+        uint64_t num_groups, uint64_t *members, uint64_t *work, uint64_t apart))
 {
     statesampler_perm order;
     int code = statesampler_perm_init(&order, desc->num_samples, desc->seed,
@@ -876,7 +876,8 @@ EXPORT(int, spread_init,
     s->seed = desc->seed;
     s->epoch = desc->epoch;
     s->apart = apart;
-    s->largest = spread_list(&order, ids, s->samples, groups, members, work);
+    s->largest =
+        spread_list(&order, ids, s->samples, num_groups, members, work);
     return spread_begin(s);
 }
 
