@@ -108,7 +108,7 @@ claim() { # NAME TEXT CONDITION, for awk
     printf '    %-15s %-51s %s\n' "$1" "$2" "$verdict"
 }
 
-# What is at the place of a group in a line that a run has printed last.
+# What the group of a regular expression matches in the last such line of a run.
 value() { # RUN REGULAR-EXPRESSION
     sed -n "s/^$2.*/\1/p" "$out/$1.out" | tail -n 1
 }

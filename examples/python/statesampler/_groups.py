@@ -1,5 +1,5 @@
 """The places of a RepeatSampler, which need no torch: examples/extras/groups.h.
-The state is this class's own."""
+GroupsCursor has a state of its own."""
 
 import ctypes
 import struct
@@ -71,8 +71,8 @@ class GroupsCursor(_Cursor):
         return state + crc(state)
 
     def load(self, state):
-        """Also from a run with another repeat_count, whose passes count for
-        ours."""
+        """Also from a run with another repeat_count, if ours has a place after
+        the same part of a generation batch's uses."""
         uses, *_, epoch, step = self._fields(state)[4:]
         if uses != self._uses:
             passes, rest = divmod(step * self._uses, self._pass * uses)
