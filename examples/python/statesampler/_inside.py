@@ -83,7 +83,8 @@ class Takes:
         self.ahead = ahead      # At most so many batches are taken ahead.
         # The same, if all is well, where something unknown may read ahead.
         self.far = None
-        self.plain = None       # That of _OTHERS which cuts batches.
+        self.plain = None       # What cuts batches, and may change their size;
+        self.cuts = None        # the same inside of `counted`.
         # What all batches of indices take; 0: any sizes; None: no batches.
         self.batch = None if counted is None else 0
         self.counted, self.at_once = counted, at_once
@@ -101,7 +102,10 @@ class Takes:
 
     def drops(self, own, units):
         """Whether what is left after so many units is no batch."""
-        return self.drops_last and units >= self.whole(own)
+        if self.counted is None:
+            return self.drops_last and units >= self.whole(own)
+        return (self.cuts is not None and self.cuts.drop_last and
+                own - units < self.at_once * self.cuts.batch_size)
 
     def held(self, batches):
         """How many samples these took and do not have. Negative: unknown."""
@@ -246,8 +250,7 @@ def _takes(base, layers, sampler, at_once, elsewhere):
             takes = Takes(None, counted=each, at_once=at_once,
                           elsewhere=elsewhere)
             if _is_plain(inner, sampler):
-                takes.drops_last = inner.drop_last
-                takes.cut = at_once * inner.batch_size
+                takes.cuts = inner
             return takes
     if inner is sampler:
         return Takes(at_once, elsewhere=elsewhere)

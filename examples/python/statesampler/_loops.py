@@ -114,7 +114,8 @@ class Loop(Begun):
                 "a worker process iterates a copy of the sampler")
         now = self.batches + self.failed + 1
         self.check_items(now)
-        if self.iteration is not None and self.takes.counted is None:
+        if not self.is_not_seen():
+            self.took_more = self.took_more or self.takes_more(now)
             # What skips takes less for the last item of a batch, as for the
             # last of any other.
             less = self.takes.after(now) - self.iteration.taken()
@@ -125,11 +126,11 @@ class Loop(Begun):
     def check_items(self, batches):
         """That as much was taken of the sampler as so many batches are said to
         have, but for the end of the last one, as where something deals out
-        every second sample. More is an error for who asks where the loop is."""
-        takes, this = self.takes, self.iteration
-        if this is None or takes.elsewhere or takes.counted is not None:
+        every second sample."""
+        takes = self.takes
+        if self.is_not_seen():
             return
-        units, taken = takes.after(batches), this.taken()
+        units, taken = takes.after(batches), self.iteration.taken()
         if taken + self.room <= units and (
                 self.own is None or taken < takes.whole(self.own)):
             raise RuntimeError(
@@ -137,14 +138,23 @@ class Loop(Begun):
                 f"took only {taken} of the sampler for them: pass "
                 "StatefulLoader the right items=; a batch that fails must take "
                 "as many")
-        if takes.ahead is not None and (
-                taken > units + takes.unit * takes.ahead):
-            self.took_more = True
         if takes.far is not None and (
                 taken > max(2 * units, units + takes.unit * takes.far)):
             raise RuntimeError(
                 f"the loader took {taken} of the sampler for {batches} batches "
                 f"of {takes.unit}: pass StatefulLoader the right items=")
+
+    def is_not_seen(self):
+        """Whether what was taken cannot be compared with a number of units."""
+        return (self.iteration is None or self.takes.elsewhere or
+                self.takes.counted is not None)
+
+    def takes_more(self, batches):
+        """Whether more was taken than so many batches have, and those ahead:
+        an error for who asks where the loop is."""
+        takes = self.takes
+        return takes.ahead is not None and self.iteration.taken() > (
+            takes.after(batches + takes.ahead))
 
     def check_taken(self):
         """That the batches were of the sampler: at least one."""
@@ -160,10 +170,13 @@ class Loop(Begun):
         """That the batches have what was taken, so that there is a state."""
         self.check_taken()
         self.takes.check(self.batches)
-        if not self.asking:     # Else it is taking for the next one.
+        more = self.took_more
+        if not self.asking and not self.is_not_seen():
+            # Else it is taking for the next one.
             self.check_items(self.batches)
+            more = more or self.takes_more(self.batches + self.failed)
         self.check_cut()
-        if self.took_more:
+        if more:
             raise RuntimeError(
                 f"more was taken of the sampler than the items={self.takes.unit}"
                 " of each batch: pass StatefulLoader the right items=. If what "

@@ -34,29 +34,30 @@ class _Counted:
             loop = self._open()
         elif loop.over:
             self._refuse()
-        loop.asking = True
+        loop.asking = True      # Until it is counted: a thread may save.
         try:
-            batch = self.ask()
-        except StopIteration:
-            self._end(loop)
-            raise
-        except Exception as error:
-            # It is passed over, unless it is only late: the next batch counts
-            # for both.
-            loop.failed += not _is_late(error)
-            loop.smooth = False
-            raise
-        except BaseException:   # Nobody knows whether it is passed over.
-            loop.over = True
-            raise
+            try:
+                batch = self.ask()
+            except StopIteration:
+                self._end(loop)
+                raise
+            except Exception as error:
+                # It is passed over, unless it is only late: the next batch
+                # counts for both.
+                loop.failed += not _is_late(error)
+                loop.smooth = False
+                raise
+            except BaseException:   # Nobody knows whether it is passed over.
+                loop.over = True
+                raise
+            plain = loop.plain
+            if plain is not None and plain.batch_size != loop.size:
+                loop.refuse_size()
+            if not loop.smooth:
+                loop.check_batch()
+            loop.batches += 1
         finally:
             loop.asking = False
-        plain = loop.plain
-        if plain is not None and plain.batch_size != loop.size:
-            loop.refuse_size()
-        if not loop.smooth:
-            loop.check_batch()
-        loop.batches += 1
         return batch
 
     def _open(self):

@@ -303,8 +303,10 @@ class _Resumable(Fixed, Steps):
         self._loop = self._alone = None
         if loop is not None:
             again = again or loop.begins_again()
-            loop.over, loop.done = True, loop.complete()
-            if loop.done and not again:
+            loop.over, over = True, loop.complete()
+            # What is being asked for a batch has begun another loop inside.
+            loop.done = over and not loop.asking
+            if over and not again:
                 self._done = loop
                 self._turn_over()
                 return
@@ -496,14 +498,25 @@ class _Resumable(Fixed, Steps):
     @locked
     def __getstate__(self):
         """Copies are in no loop."""
-        if self._loop is not None:
-            self._loop.check_named()
-        state = {**vars(self), "_cursor": self._cursor.begun_at(self._save()),
-                 "_loop": None, "_alone": None, "_loader": None, "_done": None}
+        spawning, uncounted = (multiprocessing.context.get_spawning_popen(),
+                               self._uncounted)
+        try:
+            if self._loop is not None:
+                self._loop.check_named()
+            here = self._save()
+        except RuntimeError:
+            # A dataset in a worker may have it, and asks for no state.
+            if not spawning:
+                raise
+            self._settle()
+            here, uncounted = self._cursor.save(), Begun(self._cursor)
+        state = {**vars(self), "_cursor": self._cursor.begun_at(here),
+                 "_loop": None, "_alone": None, "_loader": None, "_done": None,
+                 "_uncounted": uncounted}
         if not self._uncounted:
             state["_begun"] = None
         del state["_lock"]
-        if not multiprocessing.context.get_spawning_popen():
+        if not spawning:
             del state["_shared"]
         return state
 
@@ -524,8 +537,8 @@ class _Resumable(Fixed, Steps):
         the current loop, also in its workers. (If workers load ahead into the
         next epoch, as with tail="carry", pass the epoch.)"""
         if epoch is None:
-            epoch = (self._here() if self._left_at_end() else
-                     self._shared).epoch
+            left = not self._shared.in_worker() and self._left_at_end()
+            epoch = (self._here() if left else self._shared).epoch
         return self._cursor.sample_seed(epoch, index)
 
     @property
@@ -689,7 +702,7 @@ class _Resumable(Fixed, Steps):
         """A cursor after so many batches of an epoch."""
         cursor, begun = self._here(), self._begun
         if epoch == cursor.epoch:
-            place = cursor.after(cursor.save())
+            place = cursor
         elif begun is not None and epoch == begun.epoch:
             place = cursor.after(begun.state)
         elif self._has_all() and epoch == (cursor.epoch + 1) % 2**64:

@@ -135,12 +135,15 @@ def noticed(module, number):
     return fault.what, False
 
 
+def all_modules():
+    return sorted(name[:-3]
+                  for name in os.listdir(os.path.join(ROOT, PACKAGE))
+                  if name.endswith(".py"))
+
+
 def main():
-    all_modules = sorted(name[:-3]
-                         for name in os.listdir(os.path.join(ROOT, PACKAGE))
-                         if name.endswith(".py"))
     counts = [0, 0]
-    for module in sys.argv[1:] or all_modules:
+    for module in sys.argv[1:] or all_modules():
         if module not in TESTS:
             sys.exit(f"mutants.py: {module} has no row in TESTS")
         if noticed(module, None)[1]:

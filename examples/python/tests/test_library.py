@@ -18,6 +18,7 @@ from common import EXAMPLES, ROOT, main
 from statesampler import _library
 from statesampler._build import included
 
+FOLDER = os.path.dirname(os.path.realpath(__file__))
 SOURCES = os.path.join(ROOT, "examples", "python", "statesampler")
 with open(os.path.join(SOURCES, "library.c")) as source:
     HEADER, *EXTRAS = included(source.read())
@@ -435,7 +436,7 @@ class Library(unittest.TestCase):
         self.assertEqual(sorted(mutants.TESTS), mutants.all_modules())
         for test in " ".join(mutants.TESTS.values()).split():
             self.assertTrue(os.path.exists(
-                os.path.join(mutants.TESTS_FOLDER, f"test_{test}.py")), test)
+                os.path.join(FOLDER, f"test_{test}.py")), test)
 
     def test_without_torch(self):
         out, errors = self.start(WITHOUT_TORCH).communicate()

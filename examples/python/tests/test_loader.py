@@ -1108,6 +1108,65 @@ class Items(unittest.TestCase):
             places.append(raw(sampler.state_dict()))
         self.assertIn(raw(states[0]), places)
 
+    def test_items_after_a_batch_that_fails(self):
+        """States are those of the batches that came."""
+        class Fails(Dataset):
+            def __len__(self):
+                return 40
+
+            def __getitem__(self, index):
+                if index == 9:
+                    raise OSError
+                return index
+
+        class Own(BatchSampler):
+            def __iter__(self):
+                return super().__iter__()
+
+        for workers in 0, 2:
+            sampler = Distributed(range(40), 1, 0, shuffle=False)
+            loop = iter(StatefulLoader(Uncounted(
+                Fails(), batch_sampler=Own(sampler, 4, False),
+                num_workers=workers), sampler, 4))
+            left = []
+            for _ in range(10):
+                with contextlib.suppress(OSError):
+                    next(loop)
+                left.append(sampler.remaining)
+            self.assertEqual(left, [36, 32, 32, *range(24, -1, -4)])
+
+    def test_a_batch_size_that_shrinks(self):
+        """What drop_last leaves out is that of the present one."""
+        class Shrinks(BatchSampler):
+            pass
+
+        sampler = Distributed(range(20), 1, 0)
+        loader = Counting(range(20), batch_sampler=Shrinks(sampler, 8, True))
+        sizes = []
+        for batch in loader:
+            sizes.append(len(batch))
+            loader.batch_sampler.batch_size = 4
+            resumed = Distributed(range(20), 1, 0)
+            resumed.load_state_dict(sampler.state_dict())
+            self.assertEqual((resumed.epoch, resumed.remaining % 20),
+                             (sum(sizes) // 20, 20 - sum(sizes)))
+        self.assertEqual(sizes, [8, 4, 4, 4])
+
+    def test_epochs_around_another_loader_that_counts(self):
+        """A loop that goes on after another one has begun is an error."""
+        class Forever:
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                while True:
+                    yield from self.loader
+
+        sampler = Distributed(range(12), 1, 0)
+        with self.assertRaisesRegex(RuntimeError, "cannot continue"):
+            list(StatefulLoader(Forever(Counting(range(12), 4,
+                                                 sampler=sampler)), sampler))
+
     def test_items_beside_a_count(self):
         """Whatever is around it: batches of any size have no number of
         items."""

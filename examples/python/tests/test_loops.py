@@ -880,6 +880,20 @@ class Copies(unittest.TestCase):
         self.assertEqual(queue.get(), (1, 22))
         child.join()
 
+    def test_a_place_before_by_its_epoch(self):
+        """Also of what goes back no further than the loop."""
+        lengths = [1 + 7 * i % 5 for i in range(80)]
+        for make in (
+                lambda: statesampler.PackedBatchSampler(lengths, 8, 0, 1),
+                lambda: RoundRobin([20, 30], 2, 0, 1),
+                lambda: Distributed(range(40), 1, 0, batch_size=1)):
+            sampler = make()
+            loop = iter(counted(sampler))
+            for _ in range(5):
+                next(loop)
+            self.assertEqual(raw(sampler.state_dict(batches=4, epoch=0)),
+                             raw(sampler.state_dict(batches=4)))
+
     def test_a_seed_after_the_last_batch(self):
         sampler = Distributed(range(22), 1, 0)
         loop = counted(sampler)
