@@ -197,7 +197,7 @@ class Padding(unittest.TestCase):
                           if one.padding(steps - 1, rank)]
                 before = sum(filled, [])
                 some += len(filled)
-                state = one.state_dict(batches=steps)
+                state = one.state_dict(batches=steps, epoch=epoch)
         self.assertGreater(some, 100)
 
     def test_none(self):
