@@ -1150,7 +1150,8 @@ class Items(unittest.TestCase):
             resumed.load_state_dict(sampler.state_dict())
             self.assertEqual((resumed.epoch, resumed.remaining % 20),
                              (sum(sizes) // 20, 20 - sum(sizes)))
-        self.assertEqual(sizes, [8, 4, 4, 4])
+        # Newer versions of torch take the size once.
+        self.assertIn(sizes, ([8, 4, 4, 4], [8, 8]))
 
     def test_epochs_around_another_loader_that_counts(self):
         """A loop that goes on after another one has begun is an error."""
