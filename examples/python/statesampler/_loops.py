@@ -47,7 +47,7 @@ class Loop(Begun):
         self.batches = 0        # Those that were returned.
         self.failed = 0         # Those that raised an exception since then.
         self.saved = None       # After how many of them a state was asked for.
-        self.room = takes.unit  # By less than this it may take less.
+        self.room = takes.unit  # It may take less than it counts, by less.
         self.smooth = False     # The last batch came, and was no first one.
         self.asking = False     # The loader inside is being asked for a batch.
         self.took_more = False  # Than the batches have, and those ahead.
@@ -61,7 +61,8 @@ class Loop(Begun):
         return units if self.total is None else min(units, self.total)
 
     def begins_again(self):
-        """A loop that had all and was left has ended, whatever it called."""
+        """Whether the next loop begins where this one did. One that was left
+        has ended, whatever it called."""
         return self.named and self.goes_on()
 
     def waits(self):

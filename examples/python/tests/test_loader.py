@@ -42,6 +42,13 @@ def around(loader):
     return made
 
 
+class Own(BatchSampler):
+    """A batch sampler of a user's, of which nobody knows that it is torch's."""
+
+    def __iter__(self):
+        return super().__iter__()
+
+
 class Ahead:
     """Has a batch in hand before it gives the one before."""
 
@@ -837,12 +844,8 @@ class Items(unittest.TestCase):
     """How much each batch takes."""
 
     def test_what_nobody_can_know(self):
-        class Mine(BatchSampler):
-            def __iter__(self):
-                return super().__iter__()
-
         sampler = Distributed(range(15), 1, 0)
-        loader = Uncounted(range(15), batch_sampler=Mine(sampler, 3, False))
+        loader = Uncounted(range(15), batch_sampler=Own(sampler, 3, False))
         with self.assertRaisesRegex(TypeError, "pass items=.*CountedBatchS"):
             StatefulLoader(loader, sampler)
         whole = list(StatefulLoader(loader, sampler, items=3))
@@ -1026,10 +1029,6 @@ class Items(unittest.TestCase):
                     for _ in itertools.islice(served, 8):
                         served.state_dict()
         # One too many: the second batch takes one less again.
-        class Own(Mine):
-            def __iter__(self):
-                return super().__iter__()
-
         for tail in "pad", "carry":
             sampler = Distributed(range(99), 1, 0, tail=tail)
             served = StatefulLoader(Uncounted(
@@ -1096,10 +1095,6 @@ class Items(unittest.TestCase):
                     asks.join()
                 return index
 
-        class Own(BatchSampler):
-            def __iter__(self):
-                return super().__iter__()
-
         states, sampler = [], Distributed(range(80), 1, 0)
         loader = StatefulLoader(Uncounted(
             Asks(), batch_sampler=Own(sampler, 8, False)), sampler, 8)
@@ -1118,10 +1113,6 @@ class Items(unittest.TestCase):
                 if index == 9:
                     raise OSError
                 return index
-
-        class Own(BatchSampler):
-            def __iter__(self):
-                return super().__iter__()
 
         for workers in 0, 2:
             sampler = Distributed(range(40), 1, 0, shuffle=False)
@@ -1757,13 +1748,10 @@ class Items(unittest.TestCase):
 
     def test_names_of_a_batch_samplers_own(self):
         """Which are CountedBatchSampler's, too, and mean something else."""
-        class Mine(BatchSampler):
+        class Mine(Own):
             def __init__(self, sampler, name, value):
                 super().__init__(sampler, 4, False)
                 setattr(self, name, value)
-
-            def __iter__(self):
-                return super().__iter__()
 
         for name, value in itertools.product(
                 ("taken", "given", "held", "ended"), (3, lambda: 3, None)):
